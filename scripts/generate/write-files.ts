@@ -1,0 +1,36 @@
+/**
+ * Writes generated files, or with `--check` only says which ones are out of date.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+export const ROOT = join(import.meta.dirname, "..", "..");
+
+export class GeneratedFiles {
+  readonly #checkOnly: boolean;
+  readonly stale: string[] = [];
+
+  constructor(checkOnly: boolean) {
+    this.#checkOnly = checkOnly;
+  }
+
+  write(path: string, text: string): void {
+    const full = join(ROOT, path);
+    if (existsSync(full) && readFileSync(full, "utf8") === text) return;
+    this.stale.push(path);
+    if (this.#checkOnly) return;
+    mkdirSync(dirname(full), { recursive: true });
+    writeFileSync(full, text);
+  }
+
+  /** Replaces what stands between the marks `<!-- generated:NAME -->` and `<!-- /generated -->` of a page. */
+  writeSection(path: string, name: string, text: string): void {
+    const page = readFileSync(join(ROOT, path), "utf8");
+    const start = `<!-- generated:${name} -->`;
+    const end = "<!-- /generated -->";
+    const from = page.indexOf(start);
+    const to = page.indexOf(end, from);
+    if (from < 0 || to < 0) throw new Error(`${path} has no section ${start} … ${end}`);
+    this.write(path, `${page.slice(0, from + start.length)}\n${text.trim()}\n${page.slice(to)}`);
+  }
+}

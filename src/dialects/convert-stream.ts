@@ -1,0 +1,54 @@
+/**
+ * One dialect to another, frame by frame: decode, stamp, encode. What the target cannot carry is counted, by type.
+ */
+import { type EventRecord, isKnownEvent, type Issue } from "../protocol/index.ts";
+import type { Dialect, EncoderOptions } from "./dialect.ts";
+import { createStamper } from "./stamp.ts";
+
+export interface ConvertOptions extends EncoderOptions {
+  /** The session of records that name none. */
+  readonly session?: string;
+}
+
+export interface Converted {
+  readonly frames: readonly string[];
+  readonly issues: readonly Issue[];
+}
+
+export interface StreamConverter {
+  convert(text: string): Converted;
+  /** How many events of each type the target left out. */
+  readonly lost: ReadonlyMap<string, number>;
+  /** Records that still wait for a later one. */
+  readonly held: number;
+}
+
+export function createStreamConverter(from: Dialect, to: Dialect, options: ConvertOptions = {}): StreamConverter {
+  const decoder = from.createDecoder();
+  const encoder = to.createEncoder(options);
+  const stamp = createStamper(options.session);
+  const lost = new Map<string, number>();
+  return {
+    lost,
+    get held() {
+      return encoder.held ?? 0;
+    },
+    convert(text) {
+      const { records, issues } = decoder.decode(text);
+      if (records.length === 1) return { frames: write(records[0] as EventRecord), issues };
+      return { frames: records.flatMap(write), issues };
+    },
+  };
+
+  function write(record: EventRecord): readonly string[] {
+    if (!isCarried(to, record)) lost.set(record.event.type, (lost.get(record.event.type) ?? 0) + 1);
+    return encoder.encode(stamp(record));
+  }
+}
+
+/** Whether anything of the event arrives in the dialect. */
+export function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
+  if (!isKnownEvent(event)) return dialect.name === "loom" || dialect.name === "export";
+  const row = dialect.ledger[event.type];
+  return row.fate !== "omitted" && (event.type === "tool_approval_result" || row.back(event) !== undefined);
+}

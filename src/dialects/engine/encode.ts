@@ -1,0 +1,361 @@
+/**
+ * Writes the frames of 003 from records. The fold counts the sequence, remembers calls until their tool starts, and
+ * knows whether the answer was streamed.
+ */
+import {
+  type AnyEvent,
+  type EventOf,
+  errorTypeOf,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type LoomEvent,
+  type StampedRecord,
+  wrapEvent,
+} from "../../protocol/index.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
+import { extraOf, mergeExtra } from "../extra.ts";
+import { createFoldEncoder } from "../fold-encoder.ts";
+import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
+import { NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
+import type { EngineFrameType } from "./frames.ts";
+
+interface Call {
+  readonly name: string;
+  readonly id: string;
+  arguments: JsonObject;
+  description: string | undefined;
+  started: boolean;
+}
+
+interface EngineFold {
+  readonly sessionId: string;
+  readonly requestId: string;
+  readonly startedAt: number;
+  readonly debug: boolean;
+  opened: boolean;
+  sequence: number;
+  ts: number;
+  readonly calls: Map<string, Call>;
+  /** Node runs whose answer text was sent; "" for text outside any. */
+  readonly answered: Set<string>;
+  end: EventOf<"run_end"> | undefined;
+  tokens: number;
+  toolCalls: number;
+}
+
+/** How many node runs one run's fold remembers the answer of, and how many open calls. */
+const MAX_REMEMBERED = 10_000;
+
+export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Encoder {
+  return createFoldEncoder<EngineFold>({
+    table: ENGINE_TABLE,
+    create({ envelope, event }) {
+      const named = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
+      return {
+        sessionId: envelope.session_id,
+        requestId: named?.request_id ?? envelope.run_id ?? named?.run_id ?? `req-${envelope.event_id}`,
+        startedAt: envelope.ts ?? 0,
+        debug,
+        opened: false,
+        sequence: 0,
+        ts: 0,
+        calls: new Map(),
+        answered: new Set(),
+        end: undefined,
+        tokens: 0,
+        toolCalls: 0,
+      };
+    },
+    before(fold, record) {
+      fold.ts = record.envelope.ts ?? fold.ts;
+      return fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});
+    },
+  });
+}
+
+function open(fold: EngineFold, envelope: StampedRecord["envelope"] | object): readonly string[] {
+  fold.opened = true;
+  return [frameText(fold, "session_start", { session_id: fold.sessionId, request_id: fold.requestId }, envelope)];
+}
+
+function frameText(
+  fold: EngineFold,
+  type: EngineFrameType,
+  data: JsonObject,
+  envelope: object,
+  more?: JsonObject,
+): string {
+  const metadata: JsonObject = {
+    request_id: fold.requestId,
+    timestamp: Math.round(fold.ts),
+    sequence: fold.sequence++,
+    ...more,
+  };
+  const extra = extraOf(envelope, "engine");
+  return JSON.stringify(extra === undefined ? { type, data, metadata } : mergeExtra({ type, data, metadata }, extra));
+}
+
+/** Drops what is undefined, so that optional fields are left out. */
+function given(fields: { readonly [name: string]: Json | undefined }): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined));
+}
+
+function callOf(
+  fold: EngineFold,
+  event: { readonly call_id?: string; readonly name?: string },
+  record: StampedRecord,
+): Call {
+  const key = event.call_id ?? `name:${event.name ?? ""}`;
+  const known = fold.calls.get(key);
+  if (known !== undefined) return known;
+  const call: Call = {
+    name: event.name ?? "unknown",
+    id: event.call_id ?? `call-${record.envelope.event_id}`,
+    arguments: {},
+    description: undefined,
+    started: false,
+  };
+  if (fold.calls.size < MAX_REMEMBERED) fold.calls.set(key, call);
+  return call;
+}
+
+function startCall(fold: EngineFold, call: Call, envelope: object): string {
+  call.started = true;
+  fold.toolCalls++;
+  const data = given({
+    tool_id: call.id,
+    tool_name: call.name,
+    description: call.description,
+    arguments: call.arguments,
+  });
+  return frameText(fold, "tool_call_start", data, envelope);
+}
+
+function endRun(fold: EngineFold, status: EventOf<"run_end">["status"], envelope: StampedRecord["envelope"]): string {
+  const totals = given({
+    total_tokens: fold.tokens > 0 ? fold.tokens : undefined,
+    duration_ms: fold.startedAt > 0 ? Math.max(0, fold.ts - fold.startedAt) : undefined,
+    tool_calls: fold.toolCalls,
+  });
+  const summary = fold.end === undefined ? totals : (fold.end.summary as JsonObject | undefined);
+  return frameText(fold, "session_end", given({ status, summary }), envelope);
+}
+
+/** An event 003 has no frame for, shown as data of the application's own; our decoder takes it out again. */
+function asCustomData(fold: EngineFold, event: AnyEvent, { envelope }: StampedRecord): readonly string[] {
+  return [frameText(fold, "data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
+}
+
+const CUSTOM_DATA = { note: "data_type `custom`, with `$loom`" };
+
+export const ENGINE_TABLE: Table<EngineFold> = {
+  run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
+    loses: ["message", "agent", "contiguous", "source"],
+    note: "`run_id` comes back as the request id",
+    back: ({ request_id, run_id }) => {
+      const id = request_id ?? run_id;
+      return { type: "run_start", ...(id === undefined ? {} : { run_id: id, request_id: id }) };
+    },
+  }),
+  run_end: carried(
+    "session_end",
+    (fold, event, { envelope }) => {
+      fold.end = event;
+      return event.status === "completed" ? [] : [endRun(fold, event.status, envelope)];
+    },
+    {
+      loses: ["first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      note: "sent with the reply when the run completed",
+    },
+  ),
+  reply: carried(
+    "session_end",
+    (fold, { reply }, { envelope }) => {
+      const node = envelope.node_id;
+      const sent = node === undefined ? fold.answered.size > 0 : fold.answered.has(node);
+      const text = sent || reply === "" ? [] : [frameText(fold, "content", { content: reply }, {})];
+      return [...text, endRun(fold, "completed", envelope)];
+    },
+    { note: "its text is that of all `content` of the request; where none was sent, it goes out as one piece first" },
+  ),
+  message_chunk: carried(
+    "content",
+    (fold, event, { envelope }) => {
+      if (event.channel === "thought") return [frameText(fold, "thinking", { content: event.content }, envelope)];
+      if (fold.answered.size < MAX_REMEMBERED) fold.answered.add(envelope.node_id ?? "");
+      return [
+        frameText(
+          fold,
+          "content",
+          given({ content: event.content, format: event.format, is_complete: event.is_complete }),
+          envelope,
+        ),
+      ];
+    },
+    {
+      loses: ["id", "channel"],
+      note: "on the channel `thought`: as `thinking`",
+      back: ({ content, channel, format, is_complete }) =>
+        channel === "thought"
+          ? { type: "reasoning_chunk", content }
+          : ({
+              type: "message_chunk",
+              ...given({ content, id: NODE_NAME, format, is_complete }),
+            } as unknown as LoomEvent),
+    },
+  ),
+  reasoning_chunk: carried(
+    "thinking",
+    (fold, { content, stage }, { envelope }) => [frameText(fold, "thinking", given({ content, stage }), envelope)],
+    { loses: ["id"] },
+  ),
+  reasoning_end: omitted("003 does not mark the end of thinking"),
+  tool_call: carried(
+    "tool_call_start",
+    (fold, event, record) => {
+      const call = callOf(fold, event, record);
+      call.arguments = event.arguments;
+      call.description = event.description;
+      return [];
+    },
+    { loses: ["index", "raw_arguments"], note: "sent when the tool starts" },
+  ),
+  tool_start: carried("tool_call_start", (fold, event, record) => [
+    startCall(fold, callOf(fold, event, record), record.envelope),
+  ]),
+  tool_progress: carried(
+    "tool_call_progress",
+    (fold, event, record) => {
+      const { progress, message } = event;
+      return [
+        frameText(
+          fold,
+          "tool_call_progress",
+          given({ tool_id: callOf(fold, event, record).id, progress, message }),
+          record.envelope,
+        ),
+      ];
+    },
+    { note: "the tool's name comes back from its start" },
+  ),
+  tool_end: carried(
+    "tool_call_end",
+    (fold, event, record) => {
+      const call = callOf(fold, event, record);
+      const opening = call.started ? [] : [startCall(fold, call, {})];
+      fold.calls.delete(event.call_id ?? `name:${event.name}`);
+      const data = event.is_error
+        ? given({
+            tool_id: call.id,
+            status: "failed",
+            result: event.output === undefined ? undefined : outputObject(event.output),
+            error: given({ message: event.result, code: event.error_code }),
+          })
+        : given({ tool_id: call.id, status: "success", result: resultObject(event) });
+      const more = event.duration_ms === undefined ? undefined : { duration_ms: event.duration_ms };
+      return [...opening, frameText(fold, "tool_call_end", data, record.envelope, more)];
+    },
+    {
+      note: "one `result`: the data where there is some, otherwise the text",
+      back: (event) => {
+        if (event.is_error) return event;
+        const { result: _result, output: _output, error_code: _code, ...rest } = event;
+        return { ...rest, ...splitResultObject(resultObject(event)) };
+      },
+    },
+  ),
+  tool_call_chunk: omitted("003 sends a call's arguments whole, when the tool starts"),
+  tool_output: omitted("003 has no frame for what a tool prints while it runs"),
+  tool_approval: carriedAs("data", asCustomData, CUSTOM_DATA),
+  tool_approval_result: carriedAs(
+    "data",
+    (fold, event, record) => {
+      const call = callOf(fold, event, record);
+      if (event.arguments !== undefined) call.arguments = event.arguments;
+      // A call that was refused never starts: its end says so.
+      if (event.decision !== "approved") call.started = true;
+      return asCustomData(fold, event, record);
+    },
+    CUSTOM_DATA,
+  ),
+  data: carried("data", (fold, { data_type, data, metadata }, { envelope }) => [
+    frameText(fold, "data", given({ data_type, data, metadata }), envelope),
+  ]),
+  image: carriedAs(
+    "data",
+    (fold, { url, media_type, alt }, { envelope }) => [
+      frameText(fold, "data", { data_type: "image", data: given({ url, media_type, alt }) }, envelope),
+    ],
+    {
+      note: "data_type `image`",
+      back: ({ url, media_type, alt }) => ({ type: "data", data_type: "image", data: given({ url, media_type, alt }) }),
+    },
+  ),
+  todo_list: carriedAs("data", asCustomData, CUSTOM_DATA),
+  todo_update: carriedAs("data", asCustomData, CUSTOM_DATA),
+  custom: carriedAs("data", asCustomData, CUSTOM_DATA),
+  error: carried(
+    "error",
+    (fold, event, { envelope }) => {
+      const { stack_trace: _stack, ...safe } = event.details ?? {};
+      const details = fold.debug ? event.details : event.details === undefined ? undefined : safe;
+      const { message, recoverable = false, code, stage } = event;
+      return [
+        frameText(
+          fold,
+          "error",
+          given({ error_type: errorTypeOf(event), message, details, recoverable, code, stage }),
+          envelope,
+        ),
+      ];
+    },
+    {
+      loses: ["call_id"],
+      note: "`details.stack_trace` only in debug mode",
+      back: ({ call_id: _call, ...event }) => {
+        const { stack_trace: _stack, ...details } = event.details ?? {};
+        const shown = event.details === undefined ? {} : { details };
+        return { ...event, ...shown, error_type: errorTypeOf(event), recoverable: event.recoverable ?? false };
+      },
+    },
+  ),
+  usage: omitted("003 has the total only, in session_end.summary", (fold, { total_tokens }) => {
+    fold.tokens += total_tokens;
+  }),
+  foreign: carriedAs(
+    "as it was",
+    (fold, { dialect, frame }) => {
+      if (dialect !== "engine" || !isJsonObject(frame)) return [];
+      const metadata = isJsonObject(frame["metadata"]) ? frame["metadata"] : {};
+      const stamped = {
+        ...metadata,
+        request_id: fold.requestId,
+        timestamp: Math.round(fold.ts),
+        sequence: fold.sequence++,
+      };
+      return [JSON.stringify({ ...frame, metadata: stamped })];
+    },
+    {
+      note: "only a frame that came in this dialect",
+      back: (event) => (event.dialect === "engine" ? event : undefined),
+    },
+  ),
+  node_enter: omitted("003 has no node runs"),
+  node_exit: omitted("003 has no node runs"),
+  values: omitted("003 does not carry graph state"),
+  updates: omitted("003 does not carry graph state"),
+  checkpoint: omitted("003 does not carry graph state"),
+  tot_expand: omitted("003 has no tree of thoughts; their text is sent as thinking"),
+  tot_evaluate: omitted("003 has no tree of thoughts"),
+  tot_backtrack: omitted("003 has no tree of thoughts"),
+  got_plan: omitted("003 has no graph of thoughts; their text is sent as thinking"),
+  got_node_start: omitted("003 has no graph of thoughts"),
+  got_node_complete: omitted("003 has no graph of thoughts"),
+  got_node_failed: omitted("003 has no graph of thoughts"),
+  got_expand: omitted("003 has no graph of thoughts"),
+  retrieval_complete: omitted("003 has no frame for a retrieval"),
+  compression_applied: omitted("003 has no frame for a compression"),
+  llm_start: omitted("003 does not show model calls"),
+  llm_end: omitted("003 does not show model calls"),
+};

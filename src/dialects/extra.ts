@@ -1,0 +1,38 @@
+/**
+ * What a foreign frame holds that no field of ours does. It is kept beside the event (`envelope.ext`, by dialect) and
+ * laid back into the frame when the record is written in that dialect again: nothing is lost on the way through.
+ */
+import { type Envelope, type Field, type Fields, isJsonObject, type Json, type JsonObject } from "../protocol/index.ts";
+
+/** The parts of `value` that `fields` do not declare, however deep; undefined when there are none. */
+export function collectExtra(value: JsonObject, fields: Fields): JsonObject | undefined {
+  let extra: [string, Json][] | undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const field: Field | undefined = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    let kept: Json | undefined;
+    if (field === undefined) kept = inner;
+    else if (field.schema.kind === "object" && isJsonObject(inner)) kept = collectExtra(inner, field.schema.fields);
+    if (kept !== undefined) (extra ??= []).push([name, kept]);
+  }
+  return extra === undefined ? undefined : Object.fromEntries(extra);
+}
+
+/** Lays `extra` into `target`; what the target has stays, objects are joined. */
+export function mergeExtra(target: JsonObject, extra: JsonObject | undefined): JsonObject {
+  if (extra === undefined) return target;
+  const merged: [string, Json][] = Object.entries(target).map(([name, value]) => {
+    const more = Object.hasOwn(extra, name) ? extra[name] : undefined;
+    return [name, isJsonObject(value) && isJsonObject(more) ? mergeExtra(value, more) : value];
+  });
+  for (const entry of Object.entries(extra)) if (!Object.hasOwn(target, entry[0])) merged.push(entry);
+  return Object.fromEntries(merged);
+}
+
+export function extraOf(envelope: Envelope, dialect: string): JsonObject | undefined {
+  const extra = envelope.ext?.[dialect];
+  return isJsonObject(extra) ? extra : undefined;
+}
+
+export function withExtra(envelope: Envelope, dialect: string, extra: JsonObject | undefined): Envelope {
+  return extra === undefined ? envelope : { ...envelope, ext: { [dialect]: extra } };
+}

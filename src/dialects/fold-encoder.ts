@@ -1,0 +1,62 @@
+/**
+ * The encoder of a dialect that is not mechanical: a map of per-run folds, and a table with a row per event type.
+ * A fold is made by the first record of its run and dropped with the last; a record of no run gets a fold for itself.
+ */
+import { BoundedMap, type EventType, isKnownEvent, isTerminal, type StampedRecord } from "../protocol/index.ts";
+import { type Encoder, NO_FRAMES } from "./dialect.ts";
+import type { Step, Table } from "./ledger.ts";
+
+/** Runs that can be live at once in one encoder; beyond that the oldest is forgotten. */
+const MAX_LIVE_RUNS = 10_000;
+
+export interface FoldHooks<Fold> {
+  readonly table: Table<Fold>;
+  create(record: StampedRecord): Fold;
+  /** Frames that must precede the record's own: a run whose run_start was never seen must be opened all the same. */
+  before?(fold: Fold, record: StampedRecord): readonly string[];
+  /** Frames that follow the record's own. */
+  after?(fold: Fold, record: StampedRecord): readonly string[];
+  /** The frames of a record that belongs to no run; none when absent. */
+  encodeRunless?(record: StampedRecord): readonly string[];
+  readonly held?: () => number;
+}
+
+export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
+  const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS);
+  const last = new BoundedMap<string>(MAX_LIVE_RUNS);
+  return {
+    get held() {
+      return hooks.held?.() ?? 0;
+    },
+    encode(record) {
+      const { envelope, event } = record;
+      const session = envelope.session_id;
+      let run = envelope.run_id;
+      if (run === undefined) {
+        // A foreign stream may name no run at all: its frames belong to the run without a name. Where runs are named,
+        // a record without one belongs to the session alone.
+        if (last.get(session) !== "" && RUNLESS.has(event.type)) return hooks.encodeRunless?.(record) ?? NO_FRAMES;
+        run = "";
+      }
+      const key = `${session}\n${run}`;
+      if (event.type === "run_start") folds.delete(key);
+      if (folds.get(key) === undefined) last.set(session, run);
+      const fold = folds.getOrCreate(key, () => hooks.create(record));
+      const opening = hooks.before?.(fold, record) ?? NO_FRAMES;
+      let frames = NO_FRAMES;
+      if (isKnownEvent(event)) {
+        const row = hooks.table[event.type] as { readonly encode?: Step<Fold, EventType> };
+        frames = row.encode?.(fold, event, record) ?? NO_FRAMES;
+      }
+      const closing = hooks.after?.(fold, record) ?? NO_FRAMES;
+      if (isTerminal(event)) {
+        folds.delete(key);
+        if (last.get(session) === run) last.delete(session);
+      }
+      return opening.length + closing.length === 0 ? frames : [...opening, ...frames, ...closing];
+    },
+  };
+}
+
+/** What may happen in a session outside any run. */
+const RUNLESS: ReadonlySet<string> = new Set<EventType>(["todo_update", "todo_list", "foreign", "custom"]);

@@ -1,0 +1,415 @@
+/**
+ * Writes the frames of 004 from records: all twelve base fields on every frame, `[DONE]` last and exactly once. Ids
+ * derive from the session, the record and the frame's place in it.
+ */
+import {
+  type EventOf,
+  isJsonObject,
+  isTerminal,
+  type Json,
+  type JsonObject,
+  type LoomEvent,
+  type StampedEnvelope,
+  type StampedRecord,
+} from "../../protocol/index.ts";
+import { deriveId } from "../derive-id.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
+import { extraOf, mergeExtra } from "../extra.ts";
+import { createFoldEncoder } from "../fold-encoder.ts";
+import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
+import { NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import type { LumineFrameType } from "./frames.ts";
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  arguments: JsonObject;
+  shown: boolean;
+}
+
+interface LumineFold {
+  readonly sessionId: string;
+  readonly conversationId: string;
+  opened: boolean;
+  /** The chunk message being sent; another kind of frame ends it. */
+  messageId: string | undefined;
+  thinking: boolean;
+  errorShown: boolean;
+  readonly answered: Set<string>;
+  readonly calls: Map<string, Call>;
+}
+
+export const DONE = "[DONE]";
+const MAX_REMEMBERED = 10_000;
+
+/** Records outside any request that wait for the next one; beyond this the oldest is dropped. */
+const MAX_HELD = 1000;
+
+export function createLumineEncoder({ follow = false }: EncoderOptions = {}): Encoder {
+  const create = ({ envelope }: StampedRecord): LumineFold => ({
+    sessionId: envelope.session_id,
+    conversationId: deriveId(envelope.session_id, "conversation"),
+    opened: false,
+    messageId: undefined,
+    thinking: false,
+    errorShown: false,
+    answered: new Set(),
+    calls: new Map(),
+  });
+  const encodeRunless = (record: StampedRecord) => {
+    const row = LUMINE_TABLE[record.event.type as "todo_update"];
+    return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
+  };
+  let held: StampedRecord[] = [];
+  let live = 0;
+  return createFoldEncoder<LumineFold>({
+    table: LUMINE_TABLE,
+    held: () => held.length,
+    create(record) {
+      live++;
+      return create(record);
+    },
+    before(fold, { envelope, event }) {
+      if (isTerminal(event)) live--;
+      return fold.opened || event.type === "run_start" ? NO_FRAMES : open(fold, envelope);
+    },
+    after(_fold, { envelope, event }) {
+      if (event.type !== "run_start" || held.length === 0) return NO_FRAMES;
+      const waiting = held.filter((record) => record.envelope.session_id === envelope.session_id);
+      held = held.filter((record) => record.envelope.session_id !== envelope.session_id);
+      return waiting.flatMap(encodeRunless);
+    },
+    encodeRunless(record) {
+      if (follow || live > 0) return encodeRunless(record);
+      held.push(record);
+      if (held.length > MAX_HELD) held.shift();
+      return NO_FRAMES;
+    },
+  });
+}
+
+/** The first session_id frame of a session comes before the conversation has an id. */
+function open(fold: LumineFold, envelope: StampedEnvelope): readonly string[] {
+  fold.opened = true;
+  const first = envelope.event_id <= 1;
+  return [
+    frameText(fold, envelope, "session_id", {
+      id: deriveId(fold.sessionId, envelope.event_id, "session"),
+      ...(first ? { conversation_id: null } : {}),
+    }),
+  ];
+}
+
+/** One frame: the base fields with their nulls, then what the type has of its own. */
+function frameText(
+  fold: LumineFold,
+  envelope: StampedEnvelope,
+  type: LumineFrameType,
+  fields: JsonObject,
+  index = 0,
+): string {
+  const extra = extraOf(envelope, "lumine");
+  const frame: { [name: string]: Json } = {
+    type,
+    id: deriveId(fold.sessionId, envelope.event_id, index),
+    role: "assistant",
+    session_id: fold.sessionId,
+    conversation_id: fold.conversationId,
+    tool_use_id: null,
+    content: null,
+    toolName: null,
+    args: null,
+    result: null,
+    status: null,
+    error: null,
+    ...fields,
+  };
+  if (extra === undefined) return JSON.stringify(frame);
+  const { id, conversation_id, ...more } = extra;
+  if (id !== undefined) frame["id"] = id;
+  if (conversation_id !== undefined) frame["conversation_id"] = conversation_id;
+  return JSON.stringify(mergeExtra(frame, more));
+}
+
+/** Ends what was streaming: the message takes no more chunks, and thinking gets its `done`. */
+function settle(fold: LumineFold, envelope: StampedEnvelope, keepsThinking = false): string[] {
+  fold.messageId = undefined;
+  return keepsThinking ? [] : endThinking(fold, envelope);
+}
+
+function endThinking(fold: LumineFold, envelope: StampedEnvelope): string[] {
+  if (!fold.thinking) return [];
+  fold.thinking = false;
+  return [frameText(fold, without(envelope), "reasoning", { content: "", status: "done" }, 9)];
+}
+
+/** The envelope without what a foreign frame brought: for frames that are ours to add. */
+function without({ session_id, event_id }: StampedEnvelope): StampedEnvelope {
+  return { session_id, event_id };
+}
+
+function think(fold: LumineFold, envelope: StampedEnvelope, content: string): readonly string[] {
+  const opening = settle(fold, envelope, true);
+  fold.thinking = true;
+  return [...opening, frameText(fold, envelope, "reasoning", { content, status: "thinking" })];
+}
+
+function chunks(fold: LumineFold, envelope: StampedEnvelope, content: string): readonly string[] {
+  const opening = endThinking(fold, envelope);
+  fold.messageId ??= deriveId(fold.sessionId, envelope.event_id, "message");
+  const id = fold.messageId;
+  // Text that reads exactly like the end mark would end the stream: it travels in two pieces.
+  const pieces = content === DONE ? [DONE.slice(0, 3), DONE.slice(3)] : [content];
+  return [...opening, ...pieces.map((piece) => frameText(fold, envelope, "chunk", { id, content: piece }))];
+}
+
+function finish(fold: LumineFold, envelope: StampedEnvelope, status: string | null): string[] {
+  return [
+    ...settle(fold, envelope),
+    frameText(fold, envelope, "chunk", {
+      content: DONE,
+      status,
+      id: deriveId(fold.sessionId, envelope.event_id, "done"),
+    }),
+  ];
+}
+
+function callOf(
+  fold: LumineFold,
+  event: { readonly call_id?: string; readonly name?: string },
+  envelope: StampedEnvelope,
+): Call {
+  const key = event.call_id ?? `name:${event.name ?? ""}`;
+  const known = fold.calls.get(key);
+  if (known !== undefined) return known;
+  const call = {
+    id: event.call_id ?? `call-${envelope.event_id}`,
+    name: event.name ?? "unknown",
+    arguments: {},
+    shown: false,
+  };
+  if (fold.calls.size < MAX_REMEMBERED) fold.calls.set(key, call);
+  return call;
+}
+
+function useTool(fold: LumineFold, call: Call, envelope: StampedEnvelope, status: string, index = 0): string {
+  call.shown = true;
+  return frameText(
+    fold,
+    envelope,
+    "tool_use",
+    { tool_use_id: call.id, toolName: call.name, args: call.arguments, status },
+    index,
+  );
+}
+
+const given = (fields: { readonly [name: string]: Json | undefined }): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined));
+
+export const LUMINE_TABLE: Table<LumineFold> = {
+  run_start: carried("session_id", (fold, _event, { envelope }) => open(fold, envelope), {
+    loses: ["run_id", "message", "agent", "contiguous", "source", "request_id"],
+  }),
+  run_end: carried(
+    "chunk [DONE]",
+    (fold, event, { envelope }) => {
+      if (event.status === "completed") return [];
+      const failed = event.status === "error" && !fold.errorShown;
+      const banner = failed
+        ? [
+            ...settle(fold, envelope),
+            frameText(
+              fold,
+              without(envelope),
+              "error",
+              { error: event.reason ?? "The run failed", ...given({ code: event.code }) },
+              1,
+            ),
+          ]
+        : [];
+      return [...banner, ...finish(fold, envelope, event.status)];
+    },
+    {
+      loses: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      note: "`status` on [DONE] tells error and cancelled; sent with the reply when the run completed",
+    },
+  ),
+  reply: carried(
+    "chunk [DONE]",
+    (fold, { reply }, { envelope }) => {
+      const node = envelope.node_id;
+      const sent = node === undefined ? fold.answered.size > 0 : fold.answered.has(node);
+      const text = sent || reply === "" ? [] : chunks(fold, without(envelope), reply);
+      return [...text, ...finish(fold, envelope, null)];
+    },
+    { note: "its text is that of all chunks of the request; where none was sent, it goes out as one chunk first" },
+  ),
+  message_chunk: carried(
+    "chunk",
+    (fold, { content, channel }, { envelope }) => {
+      if (channel === "thought") return think(fold, envelope, content);
+      if (fold.answered.size < MAX_REMEMBERED) fold.answered.add(envelope.node_id ?? "");
+      return chunks(fold, envelope, content);
+    },
+    {
+      loses: ["id", "channel", "format", "is_complete"],
+      note: "on the channel `thought`: as `reasoning`; the text `[DONE]` in two chunks",
+      back: ({ content, channel }) =>
+        channel === "thought"
+          ? { type: "reasoning_chunk", content }
+          : { type: "message_chunk", content, id: NODE_NAME },
+    },
+  ),
+  reasoning_chunk: carried("reasoning", (fold, { content }, { envelope }) => think(fold, envelope, content), {
+    loses: ["id", "stage"],
+  }),
+  reasoning_end: carried(
+    "reasoning",
+    (fold, _event, { envelope }) => {
+      fold.thinking = false;
+      return [...settle(fold, envelope), frameText(fold, envelope, "reasoning", { content: "", status: "done" })];
+    },
+    { loses: ["id", "duration_ms"], note: "status `done`; added where thinking was left open" },
+  ),
+  tool_call: carried(
+    "tool_use",
+    (fold, event, { envelope }) => {
+      callOf(fold, event, envelope).arguments = event.arguments;
+      return [];
+    },
+    { loses: ["description", "index", "raw_arguments"], note: "sent when the tool starts, or waits for consent" },
+  ),
+  tool_start: carried("tool_use", (fold, event, { envelope }) => [
+    ...settle(fold, envelope),
+    useTool(fold, callOf(fold, event, envelope), envelope, "running"),
+  ]),
+  tool_approval: carried(
+    "tool_use",
+    (fold, event, { envelope }) => {
+      const call = callOf(fold, event, envelope);
+      call.arguments = event.arguments;
+      return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
+    },
+    { loses: ["expires_at"], note: "status `awaiting_approval`" },
+  ),
+  tool_approval_result: carriedAs(
+    "tool_use",
+    (fold, event, { envelope }) => {
+      if (event.arguments !== undefined) callOf(fold, event, envelope).arguments = event.arguments;
+      return [];
+    },
+    {
+      note: "shows in what follows: `running`, or an error result; arguments the user edited arrive with `running`",
+      back: () => undefined,
+    },
+  ),
+  tool_end: carried(
+    "tool_result",
+    (fold, event, { envelope }) => {
+      const call = callOf(fold, event, envelope);
+      const opening = [
+        ...settle(fold, envelope),
+        ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1)]),
+      ];
+      fold.calls.delete(event.call_id ?? `name:${event.name}`);
+      const { is_error, result, output, error_code } = event;
+      const own = is_error
+        ? { status: "error", error: result, result: output ?? null, ...given({ code: error_code }) }
+        : { status: "completed", result: resultValue(event) };
+      return [
+        ...opening,
+        frameText(fold, envelope, "tool_result", { tool_use_id: call.id, toolName: call.name, ...own }),
+      ];
+    },
+    {
+      loses: ["duration_ms"],
+      note: "one `result`: the data where there is some, otherwise the text",
+      back: ({ duration_ms: _duration, ...event }) => {
+        if (event.is_error) return event;
+        const { error_code: _code, output: _output, result: _result, ...rest } = event;
+        return { ...rest, ...splitResult(resultValue(event)) };
+      },
+    },
+  ),
+  todo_list: carried("todo_list", (fold, { list_id, title, items }, { envelope }) => [
+    ...settle(fold, envelope),
+    frameText(fold, envelope, "todo_list", { list_id, title: title ?? null, items: items }),
+  ]),
+  todo_update: carried("todo_update", (fold, { list_id, item_id, completed, text }, { envelope }) => [
+    ...settle(fold, envelope),
+    frameText(fold, envelope, "todo_update", { list_id, item_id, completed: completed ?? null, text: text ?? null }),
+  ]),
+  image: carried("image", (fold, { url, media_type, alt }, { envelope }) => [
+    ...settle(fold, envelope),
+    frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
+  ]),
+  data: carriedAs(
+    "image",
+    (fold, { data_type, data }, { envelope }) => {
+      const image = imageOf(data_type, data);
+      if (image === undefined) return [];
+      const { url, media_type, alt } = image;
+      return [
+        ...settle(fold, envelope),
+        frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
+      ];
+    },
+    {
+      note: "only data of type `image` with a `url`; 004 has no frame for tables, charts and other data",
+      loses: ["metadata"],
+      back: ({ data_type, data }) => imageOf(data_type, data),
+    },
+  ),
+  error: carried(
+    "error",
+    (fold, { message, code }, { envelope }) => {
+      fold.errorShown = true;
+      return [...settle(fold, envelope), frameText(fold, envelope, "error", { error: message, code: code ?? null })];
+    },
+    { loses: ["stage", "error_type", "recoverable", "call_id", "details"] },
+  ),
+  foreign: carriedAs(
+    "as it was",
+    (fold, { dialect, frame }, { envelope }) =>
+      dialect === "lumine" && isJsonObject(frame) ? [...settle(fold, envelope), JSON.stringify(frame)] : [],
+    {
+      note: "only a frame that came in this dialect",
+      back: (event) => (event.dialect === "lumine" ? event : undefined),
+    },
+  ),
+  custom: omitted("004 has no frame for data of the application's own"),
+  tool_call_chunk: omitted("004 sends a call's arguments whole, when the tool starts"),
+  tool_output: omitted("004 has no frame for what a tool prints while it runs"),
+  tool_progress: omitted("004 has no frame for a tool's progress"),
+  usage: omitted("004 does not carry token counts"),
+  node_enter: omitted("004 has no node runs"),
+  node_exit: omitted("004 has no node runs"),
+  values: omitted("004 does not carry graph state"),
+  updates: omitted("004 does not carry graph state"),
+  checkpoint: omitted("004 does not carry graph state"),
+  tot_expand: omitted("004 has no tree of thoughts; their text is sent as reasoning"),
+  tot_evaluate: omitted("004 has no tree of thoughts"),
+  tot_backtrack: omitted("004 has no tree of thoughts"),
+  got_plan: omitted("004 has no graph of thoughts; their text is sent as reasoning"),
+  got_node_start: omitted("004 has no graph of thoughts"),
+  got_node_complete: omitted("004 has no graph of thoughts"),
+  got_node_failed: omitted("004 has no graph of thoughts"),
+  got_expand: omitted("004 has no graph of thoughts"),
+  retrieval_complete: omitted("004 has no frame for a retrieval"),
+  compression_applied: omitted("004 has no frame for a compression"),
+  llm_start: omitted("004 does not show model calls"),
+  llm_end: omitted("004 does not show model calls"),
+};
+
+/** Data that 004 can show: an image with an address. */
+function imageOf(dataType: string, data: JsonObject): Extract<LoomEvent, { type: "image" }> | undefined {
+  const { url, media_type, mediaType, alt } = data;
+  if (dataType !== "image" || typeof url !== "string") return undefined;
+  const media = media_type ?? mediaType;
+  return {
+    type: "image",
+    url,
+    ...(typeof media === "string" ? { media_type: media } : {}),
+    ...(typeof alt === "string" ? { alt } : {}),
+  };
+}

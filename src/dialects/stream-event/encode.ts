@@ -1,0 +1,276 @@
+/**
+ * Writes the StreamEvents of 002 from records. Calls the model makes in one go are announced together: they are held
+ * until the next record of the same node run that is not a call.
+ */
+import {
+  type EventOf,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type StampedEnvelope,
+  type StampedRecord,
+} from "../../protocol/index.ts";
+import { type Encoder, NO_FRAMES } from "../dialect.ts";
+import { extraOf, mergeExtra } from "../extra.ts";
+import { createFoldEncoder } from "../fold-encoder.ts";
+import { carried, omitted, type Table } from "../ledger.ts";
+import { NODE_NAME } from "../tool-values.ts";
+import type { StreamEventFrameType } from "./frames.ts";
+
+interface Announced {
+  readonly id: string;
+  readonly name: string;
+}
+
+interface StreamEventFold {
+  readonly source: string;
+  readonly requestId: string | undefined;
+  ts: number;
+  iteration: number;
+  countsModelCalls: boolean;
+  /** Calls not yet announced, by node run. */
+  readonly pending: Map<
+    string,
+    { readonly calls: Announced[]; readonly ts: number; readonly extra: JsonObject | undefined }
+  >;
+  /** When the last frame happened: held calls must not appear to go back in time. */
+  lastTs: number;
+  /** Ids given to calls that have none, by tool name. */
+  readonly madeIds: Map<string, string[]>;
+}
+
+const MAX_REMEMBERED = 10_000;
+
+export function createStreamEventEncoder(): Encoder {
+  return createFoldEncoder<StreamEventFold>({
+    table: STREAM_EVENT_TABLE,
+    create({ envelope, event }) {
+      const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
+      return {
+        source: start?.source ?? "stream",
+        requestId: start?.request_id ?? envelope.run_id ?? start?.run_id,
+        ts: 0,
+        iteration: 0,
+        countsModelCalls: false,
+        pending: new Map(),
+        lastTs: 0,
+        madeIds: new Map(),
+      };
+    },
+    before(fold, { envelope, event }) {
+      fold.ts = envelope.ts ?? fold.ts;
+      countRound(fold, event.type, event as unknown as JsonObject);
+      if (event.type === "tool_call" || event.type === "tool_call_chunk") return NO_FRAMES;
+      if (event.type === "reply" || event.type === "run_end")
+        return [...fold.pending.keys()].flatMap((node) => announce(fold, node));
+      return announce(fold, envelope.node_id ?? "");
+    },
+  });
+}
+
+/** A round is one model call; where a stream does not show those, one run of the node `think`. */
+function countRound(fold: StreamEventFold, type: string, event: JsonObject): void {
+  if (type === "llm_start") fold.countsModelCalls = true;
+  if (type === "llm_end" || (!fold.countsModelCalls && type === "node_exit" && event["id"] === "think"))
+    fold.iteration++;
+}
+
+function announce(fold: StreamEventFold, node: string): readonly string[] {
+  const pending = fold.pending.get(node);
+  if (pending === undefined) return NO_FRAMES;
+  fold.pending.delete(node);
+  const fields = { iteration: fold.iteration, tool_calls: pending.calls as unknown as Json };
+  const now = fold.ts;
+  fold.ts = Math.max(pending.ts, fold.lastTs);
+  const frame = frameText(
+    fold,
+    pending.extra === undefined ? {} : { ext: { "stream-event": pending.extra } },
+    "tool_calls_start",
+    fields,
+  );
+  fold.ts = now;
+  return [frame];
+}
+
+function frameText(
+  fold: StreamEventFold,
+  envelope: Partial<StampedEnvelope>,
+  type: StreamEventFrameType,
+  fields: JsonObject,
+): string {
+  const extra = extraOf(envelope, "stream-event");
+  fold.lastTs = fold.ts;
+  const common: JsonObject = {
+    type,
+    ts: Math.round(fold.ts * 1000) / 1_000_000,
+    source: fold.source,
+    ...(fold.requestId === undefined ? {} : { request_id: fold.requestId }),
+  };
+  if (extra === undefined) return JSON.stringify({ ...common, ...fields });
+  // A frame that came in this dialect keeps its own count of rounds, or its lack of one.
+  const { iteration: _iteration, ...rest } = fields;
+  return JSON.stringify(mergeExtra({ ...common, ...rest }, extra));
+}
+
+/** The event's own fields stand at top level and, as 002 has it for retrievals, in `metadata` too. */
+function withMetadata(fields: JsonObject): JsonObject {
+  return { ...fields, metadata: fields };
+}
+
+/** A call without an id gets one; its result, known by the tool's name alone, takes the oldest of that name. */
+function makeId(fold: StreamEventFold, event: EventOf<"tool_call">, { envelope }: StampedRecord): string {
+  if (event.call_id !== undefined) return event.call_id;
+  const made = `call_${envelope.event_id}`;
+  const waiting = fold.madeIds.get(event.name);
+  if (waiting !== undefined) waiting.push(made);
+  else if (fold.madeIds.size < MAX_REMEMBERED) fold.madeIds.set(event.name, [made]);
+  return made;
+}
+
+function takeId(fold: StreamEventFold, event: EventOf<"tool_end">, { envelope }: StampedRecord): string {
+  return event.call_id ?? fold.madeIds.get(event.name)?.shift() ?? `call_${envelope.event_id}`;
+}
+
+export const STREAM_EVENT_TABLE: Table<StreamEventFold> = {
+  run_start: carried(
+    "request_start",
+    (fold, { message }, { envelope }) => [
+      frameText(fold, envelope, "request_start", { iteration: 0, input: message ?? "" }),
+    ],
+    {
+      loses: ["agent", "contiguous"],
+      note: "`run_id` comes back as the request id",
+      back: ({ request_id, run_id, message = "", source = "stream" }) => {
+        const id = request_id ?? run_id;
+        return { type: "run_start", message, source, ...(id === undefined ? {} : { run_id: id, request_id: id }) };
+      },
+    },
+  ),
+  run_end: carried(
+    "agent_finish",
+    (fold, { status }, { envelope }) =>
+      status === "completed" ? [] : [frameText(fold, envelope, "agent_finish", { content: "", status })],
+    {
+      loses: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      note: "sent with the reply when the run completed",
+    },
+  ),
+  reply: carried("agent_finish", (fold, { reply }, { envelope }) => [
+    frameText(fold, envelope, "agent_finish", { content: reply }),
+  ]),
+  message_chunk: carried(
+    "text_delta",
+    (fold, { content, channel }, { envelope }) =>
+      channel === "thought" ? [] : [frameText(fold, envelope, "text_delta", { content })],
+    {
+      loses: ["id", "channel", "format", "is_complete"],
+      note: "on the channel `thought`: left out",
+      back: ({ content, channel }) =>
+        channel === "thought" ? undefined : { type: "message_chunk", content, id: NODE_NAME },
+    },
+  ),
+  tool_call: carried(
+    "tool_calls_start",
+    (fold, event, record) => {
+      const node = record.envelope.node_id ?? "";
+      const pending = fold.pending.get(node) ?? {
+        calls: [],
+        ts: fold.ts,
+        extra: extraOf(record.envelope, "stream-event"),
+      };
+      pending.calls.push({ id: makeId(fold, event, record), name: event.name });
+      fold.pending.set(node, pending);
+      return [];
+    },
+    {
+      loses: ["arguments", "description", "index", "raw_arguments"],
+      note: "calls made together are announced together",
+      back: ({ call_id, name }) => ({
+        type: "tool_call",
+        ...(call_id === undefined ? {} : { call_id }),
+        name,
+        arguments: {},
+      }),
+    },
+  ),
+  tool_end: carried(
+    "tool_result",
+    (fold, event, record) => {
+      const id = takeId(fold, event, record);
+      return [
+        frameText(fold, record.envelope, "tool_result", {
+          iteration: fold.iteration,
+          tool_call_id: id,
+          content: event.result,
+        }),
+      ];
+    },
+    {
+      loses: ["is_error", "output", "error_code", "duration_ms"],
+      back: ({ call_id, name, result }) => ({
+        type: "tool_end",
+        ...(call_id === undefined ? {} : { call_id }),
+        name,
+        result,
+        is_error: false,
+      }),
+    },
+  ),
+  error: carried(
+    "error",
+    (fold, { stage, message }, { envelope }) => [
+      frameText(fold, envelope, "error", { iteration: fold.iteration, stage: stage ?? "unknown", message }),
+    ],
+    {
+      loses: ["code", "error_type", "recoverable", "call_id", "details"],
+      back: ({ stage = "unknown", message }) => ({ type: "error", message, stage }),
+    },
+  ),
+  retrieval_complete: carried(
+    "retrieval_complete",
+    (fold, { doc_count }, { envelope }) => [
+      frameText(fold, envelope, "retrieval_complete", withMetadata({ doc_count })),
+    ],
+    { loses: ["query", "sources"] },
+  ),
+  compression_applied: carried("compression_applied", (fold, { before_tokens, after_tokens }, { envelope }) => [
+    frameText(fold, envelope, "compression_applied", withMetadata({ before_tokens, after_tokens })),
+  ]),
+  foreign: carried(
+    "as it was",
+    (_fold, { dialect, frame }) => (dialect === "stream-event" && isJsonObject(frame) ? [JSON.stringify(frame)] : []),
+    {
+      note: "only a frame that came in this dialect",
+      back: (event) => (event.dialect === "stream-event" ? event : undefined),
+    },
+  ),
+  tool_start: omitted("002 tells when a call is made and when it is done"),
+  tool_call_chunk: omitted("002 announces calls whole"),
+  tool_output: omitted("002 has no event for what a tool prints while it runs"),
+  tool_progress: omitted("002 has no event for a tool's progress"),
+  tool_approval: omitted("002 has no event for a call that waits for consent"),
+  tool_approval_result: omitted("002 has no event for a call that waits for consent"),
+  reasoning_chunk: omitted("002 streams the answer alone"),
+  reasoning_end: omitted("002 streams the answer alone"),
+  data: omitted("002 has no event for structured data"),
+  image: omitted("002 has no event for images"),
+  todo_list: omitted("002 has no event for to-do lists"),
+  todo_update: omitted("002 has no event for to-do lists"),
+  custom: omitted("002 has no event for data of the application's own"),
+  usage: omitted("002 leaves token counts to metrics"),
+  llm_start: omitted("002 does not show model calls"),
+  llm_end: omitted("002 does not show model calls"),
+  node_enter: omitted("002 has no node runs"),
+  node_exit: omitted("002 has no node runs"),
+  values: omitted("002 does not carry graph state"),
+  updates: omitted("002 does not carry graph state"),
+  checkpoint: omitted("002 does not carry graph state"),
+  tot_expand: omitted("002 has no tree of thoughts"),
+  tot_evaluate: omitted("002 has no tree of thoughts"),
+  tot_backtrack: omitted("002 has no tree of thoughts"),
+  got_plan: omitted("002 has no graph of thoughts"),
+  got_node_start: omitted("002 has no graph of thoughts"),
+  got_node_complete: omitted("002 has no graph of thoughts"),
+  got_node_failed: omitted("002 has no graph of thoughts"),
+  got_expand: omitted("002 has no graph of thoughts"),
+};

@@ -1,0 +1,202 @@
+/**
+ * Server-sent events, by the event stream algorithm of the WHATWG HTML standard (section 9.2.6).
+ *
+ * It differs where the standard would hide a loss, and only there: bytes that are not UTF-8, a line or event past
+ * the limit, and an event the stream ended in are reported, once for each event, instead of patched or forgotten.
+ *
+ *   between events ── field ──▶ in an event ── blank line ──▶ frame if it has data ──▶ between events
+ *                                  ├── fault ──▶ reported, skipped up to its blank line ──▶ between events
+ *                                  └── end of stream ──▶ unfinished_event
+ */
+import { measureUtf8 } from "./decode-utf8.ts";
+import {
+  resolveMaxLineBytes,
+  type FrameDecoder,
+  type FrameOutcome,
+  type FramingFault,
+  type FramingOptions,
+} from "./frame.ts";
+import { LineSplitter, type LineFault } from "./lines.ts";
+
+type Frame = Extract<FrameOutcome, { ok: true }>;
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** `id` is the last one seen in the stream, also when this event had none; an empty one counts as none. */
+export function createSseDecoder(options: FramingOptions = {}): FrameDecoder {
+  const events = new EventReader(resolveMaxLineBytes(options));
+  const lines = new LineSplitter(events, options);
+  return {
+    push(chunk) {
+      lines.push(chunk);
+      return events.takeBatch();
+    },
+    end() {
+      events.beginEnd();
+      lines.end();
+      events.end();
+      return events.takeBatch();
+    },
+  };
+}
+
+class EventReader {
+  readonly #maxDataBytes: number;
+  #batch: FrameOutcome[] = [];
+  // Of the stream: these outlive the event.
+  #lastId = "";
+  #retry: number | undefined;
+  #ending = false;
+  // Of the event being read.
+  #firstLine = 0;
+  #dataLine = 0;
+  #data: string | undefined;
+  #dataBytes: number | undefined;
+  #event = "";
+  #skipping = false;
+
+  constructor(maxDataBytes: number) {
+    this.#maxDataBytes = maxDataBytes;
+  }
+
+  takeBatch(): FrameOutcome[] {
+    const full = this.#batch;
+    this.#batch = [];
+    return full;
+  }
+
+  line(text: string, number: number): void {
+    if (text === "") {
+      this.#dispatch();
+      return;
+    }
+    const colon = text.indexOf(":");
+    if (colon === 0) return;
+    if (this.#firstLine === 0) this.#firstLine = number;
+    if (colon === -1) {
+      this.#setField(text, "", number);
+      return;
+    }
+    const value = text.slice(text.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);
+    this.#setField(text.slice(0, colon), value, number);
+  }
+
+  fault(reason: LineFault, number: number, detail: string): void {
+    if (this.#firstLine === 0) this.#firstLine = number;
+    // A stream cut within a character: the cut is what happened, and `end` reports it.
+    if (this.#ending && reason === "invalid_utf8") return;
+    this.#skip(reason, number, detail);
+  }
+
+  /** From here on a line is the rest of a cut stream, not one the sender has finished. */
+  beginEnd(): void {
+    this.#ending = true;
+  }
+
+  end(): void {
+    if (this.#firstLine !== 0 && !this.#skipping) {
+      const line = this.#data === undefined ? this.#firstLine : this.#dataLine;
+      this.#skip("unfinished_event", line, "the stream ended before the event's blank line");
+    }
+    this.#reset();
+  }
+
+  // While an event is skipped its id and retry still count: they are of the stream, wherever in the event they stand.
+  #setField(name: string, value: string, number: number): void {
+    switch (name) {
+      case "data":
+        if (!this.#skipping) this.#addData(value, number);
+        break;
+      case "event":
+        this.#event = value;
+        break;
+      case "id":
+        if (!value.includes("\0")) this.#lastId = value;
+        break;
+      case "retry":
+        if (/^[0-9]+$/.test(value) && Number.isSafeInteger(Number(value))) this.#retry = Number(value);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #addData(value: string, number: number): void {
+    if (this.#data === undefined) {
+      // The line was within the limit, so its value is: only an event of several lines needs measuring.
+      this.#data = value;
+      this.#dataLine = number;
+      return;
+    }
+    this.#dataBytes = (this.#dataBytes ?? measureUtf8(this.#data)) + 1 + measureUtf8(value);
+    if (this.#dataBytes > this.#maxDataBytes) {
+      this.#skip("line_too_long", this.#dataLine, `event data longer than ${this.#maxDataBytes} bytes`);
+    } else this.#data += `\n${value}`;
+  }
+
+  #skip(reason: FramingFault, line: number, detail: string): void {
+    if (!this.#skipping) this.#batch.push({ ok: false, reason, line, detail });
+    this.#skipping = true;
+    this.#data = undefined;
+  }
+
+  #dispatch(): void {
+    if (this.#data !== undefined) {
+      const frame: Mutable<Frame> = { ok: true, text: this.#data, line: this.#dataLine };
+      if (this.#lastId !== "") frame.id = this.#lastId;
+      if (this.#event !== "") frame.event = this.#event;
+      if (this.#retry !== undefined) frame.retry = this.#retry;
+      this.#retry = undefined;
+      this.#batch.push(frame);
+    }
+    this.#reset();
+  }
+
+  #reset(): void {
+    this.#firstLine = 0;
+    this.#data = undefined;
+    this.#dataBytes = undefined;
+    this.#event = "";
+    this.#skipping = false;
+  }
+}
+
+/** What one event on the wire says. */
+export interface SseEvent {
+  readonly data: string;
+  readonly id?: string;
+  readonly event?: string;
+  readonly retry?: number;
+}
+
+/** One whole event. Line breaks of any kind in the data arrive as LF: the format cannot tell them apart. */
+export function encodeSse({ data, id, event, retry }: SseEvent): string {
+  let text = "";
+  if (id !== undefined) text += `id: ${checkOneLine("id", id)}\n`;
+  if (event !== undefined) text += `event: ${checkOneLine("event", event)}\n`;
+  if (retry !== undefined) {
+    if (!Number.isSafeInteger(retry) || retry < 0) {
+      throw new TypeError(`an SSE retry must be a whole number of milliseconds, not ${retry}`);
+    }
+    text += `retry: ${retry}\n`;
+  }
+  return `${text}${prefixLines("data: ", data)}\n`;
+}
+
+/** A comment, which no reader sees: a heartbeat. The blank line keeps readers apart that split on it first. */
+export function encodeSseComment(text: string): string {
+  return `${prefixLines(": ", text)}\n`;
+}
+
+function prefixLines(prefix: string, text: string): string {
+  // JSON has no raw line break, so nearly all data is a single line.
+  if (!/[\r\n]/.test(text)) return `${prefix}${text}\n`;
+  let lines = "";
+  for (const line of text.split(/\r\n|\r|\n/)) lines += `${prefix}${line}\n`;
+  return lines;
+}
+
+function checkOneLine(field: string, value: string): string {
+  // A line break would let the value write fields of its own; readers ignore an id with NUL.
+  if (/[\r\n\0]/.test(value)) throw new TypeError(`an SSE ${field} cannot hold a line break or NUL`);
+  return value;
+}

@@ -1,0 +1,83 @@
+/**
+ * Every event of the vocabulary, once. The order is that of 001 §4.2, then the reply, then the types of ours.
+ */
+import { data, image, todo_list, todo_update } from "./content.ts";
+import type { EventDeclaration } from "./define.ts";
+import { llm_end, llm_start, message_chunk, reasoning_chunk, reasoning_end } from "./message.ts";
+import { checkpoint, custom, node_enter, node_exit, updates, usage, values } from "./node.ts";
+import { compression_applied, error, foreign, reply, retrieval_complete, run_end, run_start } from "./run.ts";
+import {
+  got_expand,
+  got_node_complete,
+  got_node_failed,
+  got_node_start,
+  got_plan,
+  tot_backtrack,
+  tot_evaluate,
+  tot_expand,
+} from "./thought.ts";
+import {
+  tool_approval,
+  tool_approval_result,
+  tool_call,
+  tool_call_chunk,
+  tool_end,
+  tool_output,
+  tool_progress,
+  tool_start,
+} from "./tool.ts";
+
+export const EVENTS = {
+  run_start,
+  node_enter,
+  node_exit,
+  message_chunk,
+  usage,
+  values,
+  updates,
+  custom,
+  checkpoint,
+  tot_expand,
+  tot_evaluate,
+  tot_backtrack,
+  got_plan,
+  got_node_start,
+  got_node_complete,
+  got_node_failed,
+  got_expand,
+  tool_call_chunk,
+  tool_call,
+  tool_start,
+  tool_output,
+  tool_end,
+  tool_approval,
+  reply,
+  run_end,
+  reasoning_chunk,
+  reasoning_end,
+  tool_progress,
+  tool_approval_result,
+  data,
+  image,
+  todo_list,
+  todo_update,
+  error,
+  retrieval_complete,
+  compression_applied,
+  llm_start,
+  llm_end,
+  foreign,
+} as const satisfies { readonly [type: string]: EventDeclaration };
+
+export type EventType = keyof typeof EVENTS;
+
+export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
+
+/** The 23 types of 001 §4.2: those with a key of their own in the export form. */
+export type SpecifiedType = {
+  [T in EventType]: (typeof EVENTS)[T] extends { exportKey: string } ? T : never;
+}[EventType];
+
+export function isSpecified(type: string): type is SpecifiedType {
+  return Object.hasOwn(EVENTS, type) && "exportKey" in EVENTS[type as EventType];
+}

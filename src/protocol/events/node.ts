@@ -1,0 +1,76 @@
+/** Node runs, the state they leave behind, and checkpoints. */
+import { additional, count, either, json, objectOf, oneOf, optional, required, string } from "../schema.ts";
+import { defineEvent } from "./define.ts";
+
+const SECTION = "001 §4.2";
+
+export const node_enter = defineEvent({
+  section: SECTION,
+  exportKey: "TaskStart",
+  about: { en: "A node run started", zh: "节点运行开始" },
+  fields: { id: required(string, "Name of the node, e.g. think", "节点名，如 think") },
+});
+
+export const node_exit = defineEvent({
+  section: SECTION,
+  exportKey: "TaskEnd",
+  about: { en: "A node run ended", zh: "节点运行结束" },
+  fields: {
+    id: required(string, "Name of the node", "节点名"),
+    result: required(
+      either(oneOf("Ok"), objectOf({ Err: required(string, "What went wrong", "错误信息") })),
+      '"Ok", or {"Err": text}',
+      '"Ok" 或 {"Err": 文本}',
+    ),
+  },
+});
+
+export const values = defineEvent({
+  section: SECTION,
+  exportKey: "Values",
+  about: { en: "Snapshot of the whole graph state", zh: "完整状态快照" },
+  fields: { state: required(json, "The state; its shape is the agent's", "状态，结构依 Agent 而定") },
+});
+
+export const updates = defineEvent({
+  section: SECTION,
+  exportKey: "Updates",
+  about: { en: "State after a node's result was merged", zh: "节点合并后的状态" },
+  fields: {
+    id: required(string, "Name of the node", "节点名"),
+    state: required(json, "The channels it wrote, after the merge", "合并后所写通道的状态"),
+  },
+});
+
+export const custom = defineEvent({
+  section: SECTION,
+  exportKey: "Custom",
+  about: { en: "Any JSON of the application's own", zh: "应用自定义 JSON" },
+  fields: { value: required(json, "The value", "任意 JSON") },
+});
+
+export const checkpoint = defineEvent({
+  section: SECTION,
+  exportKey: "Checkpoint",
+  about: { en: "The run can be resumed or forked from here", zh: "可由此恢复或分叉的检查点" },
+  fields: {
+    checkpoint_id: required(string, "Id of the checkpoint", "检查点 ID"),
+    timestamp: required(string, "ISO 8601 time", "ISO 8601 时间"),
+    step: required(count, "Super-step: 0 for the input, then +1", "超步：输入为 0，其后逐一递增"),
+    state: required(json, "The state held", "所存状态"),
+    thread_id: optional(string, "The session", "所属会话"),
+    checkpoint_ns: optional(string, "Path of the subgraph, empty at the root", "子图路径，根为空"),
+  },
+});
+
+export const usage = defineEvent({
+  section: SECTION,
+  exportKey: "Usage",
+  about: { en: "Tokens used by one model call", zh: "一次模型调用的 token 用量" },
+  fields: {
+    prompt_tokens: required(count, "Tokens sent", "提示 token 数"),
+    completion_tokens: required(count, "Tokens received", "生成 token 数"),
+    total_tokens: required(count, "Both together", "合计"),
+    llm_call_id: additional(string, "The model call", "模型调用 ID"),
+  },
+});

@@ -1,0 +1,74 @@
+/**
+ * The vocabulary: every event declared once, the envelope, validation and the rules of a run's life. Imports nothing of
+ * ours and no package, so that it runs anywhere.
+ */
+export { BoundedMap } from "./bounded-map.ts";
+export { ENVELOPE, SPAN_NODE_ID } from "./envelope.ts";
+export { EVENT_TYPES, EVENTS, type EventType, isSpecified, type SpecifiedType } from "./events/index.ts";
+export {
+  type CheckpointEvent,
+  type CompressionAppliedEvent,
+  type CustomEvent,
+  type DataEvent,
+  type Envelope,
+  type ErrorEvent,
+  findEnvelopeFault,
+  findLoomEventFault,
+  type ForeignEvent,
+  type GotExpandEvent,
+  type GotNodeCompleteEvent,
+  type GotNodeFailedEvent,
+  type GotNodeStartEvent,
+  type GotPlanEvent,
+  type ImageEvent,
+  type LlmEndEvent,
+  type LlmStartEvent,
+  type LoomEvent,
+  type LoomEventMap,
+  type MessageChunkEvent,
+  type NodeEnterEvent,
+  type NodeExitEvent,
+  type ReasoningChunkEvent,
+  type ReasoningEndEvent,
+  type ReplyEvent,
+  type RetrievalCompleteEvent,
+  type RunEndEvent,
+  type RunStartEvent,
+  type TodoListEvent,
+  type TodoUpdateEvent,
+  type ToolApprovalEvent,
+  type ToolApprovalResultEvent,
+  type ToolCallChunkEvent,
+  type ToolCallEvent,
+  type ToolEndEvent,
+  type ToolOutputEvent,
+  type ToolProgressEvent,
+  type ToolStartEvent,
+  type TotBacktrackEvent,
+  type TotEvaluateEvent,
+  type TotExpandEvent,
+  type UpdatesEvent,
+  type UsageEvent,
+  type ValuesEvent,
+} from "./events.generated.ts";
+export { ERROR_CODES, type ErrorType, errorTypeOf } from "./error-codes.ts";
+export { describeValue, type Fault, type FaultRule, type Hint } from "./fault.ts";
+export { isDeeperThan, isJsonObject, type Json, type JsonObject, MAX_JSON_DEPTH } from "./json.ts";
+export { shapeSchema, unionSchema } from "./json-schema.ts";
+export {
+  type AnyEvent,
+  type EventOf,
+  type EventRecord,
+  isKnownEvent,
+  isKnownType,
+  isTerminal,
+  type OpaqueEvent,
+  type StampedEnvelope,
+  type StampedRecord,
+} from "./record.ts";
+export { createRaise, FRAME_RULES, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
+export type { Field, Fields, Schema, Shape, Text } from "./schema.ts";
+export { holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
+export { findEventFault, validateEvent, type Validated } from "./validate.ts";
+export { LIFECYCLE_RULES } from "./verify/rules.ts";
+export { Verifier, type VerifierOptions, type VerifierTotals } from "./verify/verifier.ts";

@@ -1,0 +1,95 @@
+/**
+ * JSON Schema (2020-12) from the declarations. Unknown fields are always allowed: later versions may add some.
+ */
+import type { Field, Fields, Schema, Shape } from "./schema.ts";
+import type { JsonObject } from "./json.ts";
+
+export interface SchemaOptions {
+  /** Fields of the envelope, laid beside the payload. */
+  readonly beside?: Fields;
+  /** False for a frame that travels without `type`. */
+  readonly tagged?: boolean;
+}
+
+/** The schema of one shape, tagged with its type. */
+export function shapeSchema(tag: string, shape: Shape, { beside = {}, tagged = true }: SchemaOptions = {}): JsonObject {
+  const object = fieldsSchema({ ...beside, ...shape.fields });
+  const properties = object["properties"] as JsonObject;
+  const required = object["required"] as readonly string[];
+  return {
+    title: tag,
+    description: `${shape.about.en} (${shape.section}).`,
+    type: "object",
+    properties: tagged ? { type: { const: tag }, ...properties } : properties,
+    required: tagged ? ["type", ...required] : required,
+  };
+}
+
+/** The schema of all shapes of a dialect: any of them. */
+export function unionSchema(title: string, schemas: { readonly [tag: string]: JsonObject }): JsonObject {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title,
+    anyOf: Object.keys(schemas).map((tag) => ({ $ref: `#/$defs/${tag}` })),
+    $defs: schemas,
+  };
+}
+
+function fieldsSchema(fields: Fields): JsonObject {
+  const entries = Object.entries(fields);
+  return {
+    type: "object",
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, fieldSchema(field)])),
+    required: entries.filter(([, field]) => field.required).map(([name]) => name),
+  };
+}
+
+function fieldSchema(field: Field): JsonObject {
+  const description = field.about.en;
+  // An optional field may be null, which means that it is absent.
+  const schema = field.required ? schemaOf(field.schema) : orNull(schemaOf(field.schema));
+  return { ...schema, description };
+}
+
+function orNull(schema: JsonObject): JsonObject {
+  if (typeof schema["type"] === "string") {
+    const { enum: values } = schema;
+    return {
+      ...schema,
+      type: [schema["type"], "null"],
+      ...(Array.isArray(values) ? { enum: [...(values as string[]), null] } : {}),
+    };
+  }
+  return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: "null" }] };
+}
+
+function schemaOf(schema: Schema): JsonObject {
+  switch (schema.kind) {
+    case "string":
+    case "boolean":
+      return { type: schema.kind };
+    case "number":
+    case "integer":
+      return {
+        type: schema.kind,
+        ...(schema.min === undefined ? {} : { minimum: schema.min }),
+        ...(schema.max === undefined ? {} : { maximum: schema.max }),
+      };
+    case "json":
+      return {};
+    case "map":
+      return { type: "object" };
+    case "enum":
+      return { type: "string", enum: schema.values };
+    case "open-enum":
+      return { type: "string", examples: schema.values };
+    case "array":
+      return { type: "array", items: schemaOf(schema.items) };
+    case "object":
+      return fieldsSchema(schema.fields);
+    case "union":
+      return { anyOf: schema.options.map(schemaOf) };
+    case "nullable":
+      return orNull(schemaOf(schema.of));
+  }
+}

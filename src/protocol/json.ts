@@ -1,0 +1,25 @@
+/**
+ * The values a JSON text can hold. Everything that crosses a wire is one of these.
+ */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** How deep a free-form value may nest before it is refused: deeper ones make JSON.stringify overflow its stack. */
+export const MAX_JSON_DEPTH = 256;
+
+/** True when `value` nests deeper than `limit`. Never recurses further than the limit itself. */
+export function isDeeperThan(value: unknown, limit: number = MAX_JSON_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (limit <= 0) return true;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    if (typeof inner === "object" && inner !== null && isDeeperThan(inner, limit - 1)) return true;
+  }
+  return false;
+}

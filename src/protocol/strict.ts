@@ -1,0 +1,41 @@
+/**
+ * The strict form: a type that is none of the 23 of 001 travels as `custom` with `value: {"$loom": type, …payload}`, so
+ * that receivers which know only those carry it untouched. A user's own value that holds a `$loom` key is wrapped the
+ * same way, so that it is never mistaken for one of ours.
+ */
+import type { CustomEvent } from "./events.generated.ts";
+import { isSpecified } from "./events/index.ts";
+import { isJsonObject, type JsonObject } from "./json.ts";
+import type { AnyEvent } from "./record.ts";
+
+const MARK = "$loom";
+
+/** True when the event may travel as it is among receivers that know only 001. */
+export function isPlain(event: AnyEvent): boolean {
+  if (event.type === "custom") return !holdsMark((event as CustomEvent).value);
+  return event.type === "reply" || isSpecified(event.type);
+}
+
+/** The value of the `custom` frame that carries `event`. */
+export function wrapEvent(event: AnyEvent): JsonObject {
+  const { type, ...payload } = event as JsonObject & { readonly type: string };
+  return { [MARK]: type, ...payload };
+}
+
+/** The event inside a wrapping, or undefined when the value is the user's own. */
+export function unwrapEvent(value: unknown): AnyEvent | undefined {
+  if (!isJsonObject(value) || !Object.hasOwn(value, MARK)) return undefined;
+  const { [MARK]: type, ...payload } = value;
+  return typeof type === "string" ? { ...payload, type } : undefined;
+}
+
+/** The same for a `custom` value of the `loom` wire, where the 23 types travel plainly and are never wrapped. */
+export function unwrapValue(value: unknown): AnyEvent | undefined {
+  const event = unwrapEvent(value);
+  if (event === undefined || event.type === "reply") return undefined;
+  return event.type === "custom" || !isSpecified(event.type) ? event : undefined;
+}
+
+export function holdsMark(value: unknown): boolean {
+  return isJsonObject(value) && Object.hasOwn(value, MARK);
+}

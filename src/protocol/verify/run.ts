@@ -1,0 +1,165 @@
+/** What the checker remembers of one run, and the rules that need it. */
+import { BoundedMap } from "../bounded-map.ts";
+import type { LoomEvent, RunEndEvent, Envelope } from "../events.generated.ts";
+import { type EventRecord, isKnownEvent } from "../record.ts";
+import type { Report } from "./rules.ts";
+import { Spans } from "./spans.ts";
+import { Thoughts } from "./thoughts.ts";
+import { ToolCalls } from "./tools.ts";
+
+const MAX_ANSWERS = 10_000;
+const MAX_MODEL_CALLS = 10_000;
+
+/** A text known by its length and hash, so that a long answer costs nothing to compare. */
+class Digest {
+  length = 0;
+  #hash = 0x811c9dc5;
+
+  add(text: string): void {
+    this.length += text.length;
+    let h = this.#hash;
+    for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+    this.#hash = h;
+  }
+
+  matches(text: string): boolean {
+    if (text.length !== this.length) return false;
+    const other = new Digest();
+    other.add(text);
+    return other.#hash === this.#hash;
+  }
+}
+
+export class RunState {
+  readonly id: string | undefined;
+  readonly spans = new Spans();
+  readonly tools: ToolCalls;
+  readonly #thoughts = new Thoughts();
+  readonly #answers = new BoundedMap<Digest>(MAX_ANSWERS);
+  #all = new Digest();
+  /** The text since something else than text was shown. */
+  #lastPart = new Digest();
+  readonly #models = new BoundedMap<true>(MAX_MODEL_CALLS);
+  readonly #steps = new BoundedMap<number>(MAX_ANSWERS);
+  #started: boolean;
+  #firstId: number | undefined;
+  #frames = 0;
+  #filtered = false;
+  #end: RunEndEvent | undefined;
+  tokens = 0;
+
+  constructor(id: string | undefined, started: boolean, expectsToolStart: boolean) {
+    this.id = id;
+    this.#started = started;
+    this.tools = new ToolCalls(expectsToolStart);
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  check(record: EventRecord, report: Report): void {
+    const { envelope, event } = record;
+    this.#frames++;
+    this.#firstId ??= envelope.event_id;
+    if (envelope.prev_event_id !== undefined) this.#filtered = true;
+    if (this.#end !== undefined && event.type !== "reply") report("run-end-last", `\`${event.type}\` follows run_end`);
+    if (event.type === "run_start" && this.#frames > 1) {
+      report(
+        this.#started ? "run-start-twice" : "run-start-late",
+        this.#started ? "the run is going already" : "other frames of the run came before",
+      );
+      this.#started = true;
+    }
+    this.spans.check(record, report);
+    if (isKnownEvent(event)) this.#checkEvent(event, envelope, report);
+  }
+
+  #checkEvent(event: LoomEvent, envelope: Envelope, report: Report): void {
+    this.tools.check(event, envelope.node_id ?? "", report);
+    this.#thoughts.check(event, report);
+    switch (event.type) {
+      case "message_chunk":
+        if (event.channel !== "thought") this.#addAnswer(envelope.node_id ?? "", event.content);
+        return;
+      case "usage":
+        this.tokens += event.total_tokens;
+        if (event.total_tokens !== event.prompt_tokens + event.completion_tokens) {
+          report("usage-total", `${event.prompt_tokens} + ${event.completion_tokens} is not ${event.total_tokens}`);
+        }
+        return;
+      case "checkpoint": {
+        const ns = event.checkpoint_ns ?? "";
+        const last = this.#steps.get(ns);
+        if (last !== undefined && event.step <= last)
+          report("checkpoint-step", `step ${event.step} follows step ${last}`);
+        this.#steps.set(ns, event.step);
+        return;
+      }
+      case "llm_start":
+        if (this.#models.get(event.llm_call_id) !== undefined)
+          report("llm-order", `model call ${event.llm_call_id} began before`);
+        this.#models.set(event.llm_call_id, true);
+        return;
+      case "llm_end":
+        if (this.#models.get(event.llm_call_id) === undefined)
+          report("llm-order", `model call ${event.llm_call_id} did not begin`);
+        this.#models.delete(event.llm_call_id);
+        return;
+      case "tool_call":
+      case "tool_start":
+      case "tool_end":
+        this.#lastPart = new Digest();
+        return;
+      case "run_end":
+        this.#end = event;
+        if (event.status !== "completed") this.#close(envelope, report);
+        return;
+      case "reply":
+        this.#checkReply(event.reply, envelope.node_id, report);
+        this.#close(envelope, report);
+        return;
+      default:
+    }
+  }
+
+  #addAnswer(node: string, text: string): void {
+    this.#answers.getOrCreate(node, () => new Digest()).add(text);
+    this.#all.add(text);
+    this.#lastPart.add(text);
+  }
+
+  #checkReply(reply: string, node: string | undefined, report: Report): void {
+    if (this.#end !== undefined && this.#end.status !== "completed")
+      report("after-reply", `the run ended as ${this.#end.status}; it has no reply`);
+    const streamed = node === undefined ? undefined : this.#answers.get(node);
+    const candidates = node === undefined ? [this.#all, this.#lastPart] : streamed === undefined ? [] : [streamed];
+    if (candidates.length === 0 || this.#all.length === 0) return;
+    if (!candidates.some((digest) => digest.matches(reply))) {
+      report(
+        "reply-text",
+        `the reply has ${reply.length} characters and differs from the ${candidates[0]?.length} that were streamed`,
+      );
+    }
+  }
+
+  #close({ event_id }: Envelope, report: Report): void {
+    this.spans.close(report);
+    this.tools.close(report);
+    const end = this.#end;
+    if (end === undefined || !this.#started || this.#filtered) return;
+    const { frame_count, first_event_id, last_event_id } = end;
+    if (frame_count !== undefined && frame_count !== this.#frames) {
+      report("run-end-proof", `run_end counts ${frame_count} frames, ${this.#frames} came`);
+    }
+    if (first_event_id !== undefined && this.#firstId !== undefined && first_event_id !== this.#firstId) {
+      report(
+        "run-end-proof",
+        `run_end says the run began with event ${first_event_id}, it began with ${this.#firstId}`,
+      );
+    }
+    if (last_event_id !== undefined && event_id !== undefined && last_event_id !== event_id) {
+      report("run-end-proof", `run_end says the run ends with event ${last_event_id}, it ends with ${event_id}`);
+    }
+  }
+}

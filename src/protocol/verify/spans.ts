@@ -1,0 +1,88 @@
+/**
+ * The node runs that are open within one run. A span is known by its node_id; frames without one are matched by the
+ * node's name, in line order.
+ */
+import { BoundedMap } from "../bounded-map.ts";
+import type { EventRecord } from "../record.ts";
+import { isKnownEvent } from "../record.ts";
+import type { Report } from "./rules.ts";
+
+const MAX_OPEN = 10_000;
+
+export class Spans {
+  readonly #open = new BoundedMap<string>(MAX_OPEN);
+  /** Open spans without a node_id, by name. */
+  readonly #unnamed = new Map<string, number>();
+  count = 0;
+
+  check({ envelope, event }: EventRecord, report: Report): void {
+    const { node_id } = envelope;
+    if (!isKnownEvent(event)) {
+      this.#checkInside(node_id, event.type, report);
+      return;
+    }
+    switch (event.type) {
+      case "node_enter":
+        this.count++;
+        if (node_id === undefined) this.#unnamed.set(event.id, (this.#unnamed.get(event.id) ?? 0) + 1);
+        else {
+          if (this.#open.get(node_id) !== undefined) report("span-enter-twice", `${node_id} is open already`);
+          this.#open.set(node_id, event.id);
+        }
+        return;
+      case "node_exit":
+        this.#exit(node_id, event.id, report);
+        return;
+      case "run_start":
+        if (node_id !== undefined) report("run-start-node-id", `run_start carries node_id ${node_id}`);
+        return;
+      case "reply":
+      case "run_end":
+        return;
+      case "message_chunk": {
+        if (node_id === undefined) {
+          if (this.count > 0 && !this.#runs(event.id))
+            report("chunk-outside-span", `no node \`${event.id}\` is running`);
+          return;
+        }
+        const name = this.#open.get(node_id);
+        if (name === undefined) this.#checkInside(node_id, event.type, report);
+        else if (name !== event.id)
+          report("chunk-node-name", `the chunk says \`${event.id}\`, ${node_id} is a run of \`${name}\``);
+        return;
+      }
+      default:
+        this.#checkInside(node_id, event.type, report);
+    }
+  }
+
+  /** The run is over: no span may be open. */
+  close(report: Report): void {
+    for (const name of [...this.#open.values(), ...this.#unnamed.keys()])
+      report("span-unclosed", `\`${name}\` was entered and not left`);
+  }
+
+  #runs(name: string): boolean {
+    return this.#unnamed.has(name) || [...this.#open.values()].includes(name);
+  }
+
+  #checkInside(nodeId: string | undefined, type: string, report: Report): void {
+    if (nodeId !== undefined && this.#open.get(nodeId) === undefined)
+      report("span-not-open", `\`${type}\` carries ${nodeId}, which is not open`);
+  }
+
+  #exit(nodeId: string | undefined, name: string, report: Report): void {
+    if (nodeId !== undefined) {
+      const entered = this.#open.get(nodeId);
+      if (entered === undefined) report("span-exit-unopened", `${nodeId} is not open`);
+      else if (entered !== name)
+        report("span-exit-name", `${nodeId} was entered as \`${entered}\` and is left as \`${name}\``);
+      this.#open.delete(nodeId);
+      return;
+    }
+    const open = this.#unnamed.get(name);
+    if (open === undefined) report("span-exit-unopened", `\`${name}\` was not entered`);
+    else if (open === 1) this.#unnamed.delete(name);
+    else this.#unnamed.set(name, open - 1);
+  }
+}

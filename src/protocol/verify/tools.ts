@@ -1,0 +1,196 @@
+/**
+ * The life of tool calls within one run:
+ *
+ *   chunk* → call → (approval → result) → start → (output | progress)* → end
+ *
+ * A call may end in error without having started. Frames without a call_id are matched by tool name.
+ */
+import { BoundedMap } from "../bounded-map.ts";
+import type { LoomEvent, ToolCallEvent } from "../events.generated.ts";
+import type { Json } from "../json.ts";
+import type { Report } from "./rules.ts";
+
+type CallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started" | "ended";
+
+interface Call {
+  name: string | undefined;
+  state: CallState;
+  /** Its tool_call came. An approval may come before it: some dialects show a call only when it starts. */
+  called: boolean;
+  /** Argument text streamed so far; undefined once it is too long to hold. */
+  text: string | undefined;
+}
+
+const MAX_CALLS = 10_000;
+const MAX_ARGUMENT_TEXT = 256 * 1024;
+
+export class ToolCalls {
+  readonly #calls = new BoundedMap<Call>(MAX_CALLS);
+  /** Key of the call whose arguments are streaming, by node run and index. */
+  readonly #streaming = new BoundedMap<string>(MAX_CALLS);
+  readonly #expectsStart: boolean;
+  count = 0;
+
+  constructor(expectsStart: boolean) {
+    this.#expectsStart = expectsStart;
+  }
+
+  check(event: LoomEvent, node: string, report: Report): void {
+    switch (event.type) {
+      case "tool_call_chunk": {
+        const slot = `${node}\n${event.index ?? ""}`;
+        const key =
+          event.call_id ??
+          (event.name === undefined ? this.#streaming.get(slot) : undefined) ??
+          `name:${event.name ?? ""}`;
+        this.#streaming.set(slot, key);
+        let call = this.#calls.get(key);
+        if (call === undefined || (call.state === "ended" && event.call_id === undefined))
+          call = this.#open(key, event.name, "streaming");
+        if (call.state !== "streaming")
+          report("tool-call-twice", `arguments of ${label(event)} go on after the call was made`);
+        if (call.text !== undefined)
+          call.text =
+            call.text.length + event.arguments_delta.length > MAX_ARGUMENT_TEXT
+              ? undefined
+              : call.text + event.arguments_delta;
+        this.#checkName(call, event.name, report);
+        return;
+      }
+      case "tool_call": {
+        const key = keyOf(event);
+        let call = this.#calls.get(key);
+        if (call !== undefined && (call.called || call.state === "ended")) {
+          if (event.call_id !== undefined) report("tool-call-twice", `${label(event)} was called before`);
+          call = undefined;
+        }
+        call ??= this.#open(key, event.name, "streaming");
+        this.count++;
+        this.#checkName(call, event.name, report);
+        checkArguments(call, event, report);
+        if (call.state === "streaming") call.state = "called";
+        call.called = true;
+        call.text = "";
+        return;
+      }
+      case "tool_approval": {
+        const call = this.#calls.get(keyOf(event)) ?? this.#open(keyOf(event), event.name, "called");
+        this.#checkName(call, event.name, report);
+        if (call.state === "started" || call.state === "ended")
+          report("tool-approval-late", `${label(event)} has started already`);
+        else call.state = "waiting";
+        return;
+      }
+      case "tool_approval_result": {
+        const call = this.#calls.get(keyOf(event));
+        if (call?.state !== "waiting") report("tool-approval-unasked", `${label(event)} was not waiting for an answer`);
+        else call.state = event.decision === "approved" ? "approved" : "rejected";
+        return;
+      }
+      case "tool_start":
+        this.#start(event, report);
+        return;
+      case "tool_output":
+      case "tool_progress": {
+        const call = this.#calls.get(keyOf(event));
+        if (call?.state !== "started") report("tool-output-unstarted", `${label(event)} is not running`);
+        else this.#checkName(call, event.name, report);
+        return;
+      }
+      case "tool_end": {
+        const call = this.#calls.get(keyOf(event));
+        if (call === undefined) report("tool-end-uncalled", `${label(event)} was neither called nor started`);
+        else {
+          this.#checkName(call, event.name, report);
+          if (call.state === "ended") report("tool-end-twice", `${label(event)} ended before`);
+          else if (call.state !== "started" && !event.is_error && this.#expectsStart) {
+            report("tool-end-unstarted", `${label(event)} succeeds, but never started`);
+          }
+        }
+        (call ?? this.#open(keyOf(event), event.name, "ended")).state = "ended";
+        return;
+      }
+      default:
+    }
+  }
+
+  /** The run is over: no tool may be running. */
+  close(report: Report): void {
+    for (const call of this.#calls.values()) {
+      const name = call.name ?? "a tool";
+      if (call.state === "started") report("tool-unended", `${name} was still running`);
+      else if (call.state !== "ended") report("tool-unanswered", `${name} was called and never carried out`);
+    }
+  }
+
+  #start(event: Extract<LoomEvent, { type: "tool_start" }>, report: Report): void {
+    const call = this.#calls.get(keyOf(event));
+    if (call === undefined || (call.state === "ended" && event.call_id === undefined)) {
+      if (call === undefined) report("tool-start-uncalled", `${label(event)} was not called`);
+      this.#open(keyOf(event), event.name, "started");
+      return;
+    }
+    this.#checkName(call, event.name, report);
+    if (call.state === "started") report("tool-start-twice", `${label(event)} is running already`);
+    else if (call.state === "ended") report("tool-start-twice", `${label(event)} has ended`);
+    else if (call.state === "rejected") report("tool-start-rejected", `${label(event)} was refused`);
+    call.state = "started";
+  }
+
+  #open(key: string, name: string | undefined, state: CallState): Call {
+    const call: Call = { name, state, called: false, text: "" };
+    this.#calls.set(key, call);
+    return call;
+  }
+
+  #checkName(call: Call, name: string | undefined, report: Report): void {
+    if (name === undefined) return;
+    if (call.name !== undefined && call.name !== name)
+      report("tool-name", `the call is of ${call.name}, this frame says ${name}`);
+    call.name ??= name;
+  }
+}
+
+function keyOf(event: { readonly call_id?: string; readonly name?: string }): string {
+  return event.call_id ?? `name:${event.name ?? ""}`;
+}
+
+function label(event: { readonly call_id?: string; readonly name?: string }): string {
+  if (event.call_id === undefined) return `\`${event.name ?? "a tool"}\``;
+  return event.name === undefined ? `call ${event.call_id}` : `\`${event.name}\` (call ${event.call_id})`;
+}
+
+/** What was streamed must be what is called. */
+function checkArguments(call: Call, event: ToolCallEvent, report: Report): void {
+  if (call.text === undefined || call.text === "") return;
+  if (event.raw_arguments !== undefined) {
+    if (event.raw_arguments !== call.text) report("tool-arguments", "raw_arguments are not the text that was streamed");
+    return;
+  }
+  let streamed: unknown;
+  try {
+    streamed = JSON.parse(call.text);
+  } catch {
+    report("tool-arguments", "the streamed arguments are not JSON");
+    return;
+  }
+  if (!isSame(streamed as Json, event.arguments))
+    report("tool-arguments", "the arguments differ from those that were streamed");
+}
+
+function isSame(a: Json, b: Json): boolean {
+  if (a === b) return true;
+  if (
+    typeof a !== "object" ||
+    typeof b !== "object" ||
+    a === null ||
+    b === null ||
+    Array.isArray(a) !== Array.isArray(b)
+  )
+    return false;
+  const left = Object.entries(a);
+  if (left.length !== Object.keys(b).length) return false;
+  return left.every(
+    ([key, value]) => Object.hasOwn(b, key) && isSame(value, (b as { readonly [key: string]: Json })[key] as Json),
+  );
+}

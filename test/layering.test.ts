@@ -1,0 +1,217 @@
+// Holds the arrows between the folders of src/: who may import whom, and what runs in a browser. The rules are read
+// from the imports themselves; the planted violations at the end prove that each rule bites.
+import { readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join, posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  isSyntaxNode,
+  isTestFile,
+  listImports,
+  packageRoot,
+  parseSource,
+  readSourceFiles,
+  walkSyntax,
+} from "./source-files.ts";
+import type { SourceFile, SyntaxNode, Violation } from "./source-files.ts";
+
+const core = ["protocol", "framing", "dialects"];
+const running = [...core, "log", "engine", "graph"];
+const thinking = ["models", "context", "tools", "agents", "observe"];
+
+/** Folder of src/ → folders it may import besides itself. A new folder, or a new arrow, is a line here. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  framing: [],
+  dialects: ["protocol"],
+  log: core,
+  engine: [...core, "log"],
+  graph: [...core, "log", "engine"],
+  models: ["protocol"],
+  context: ["protocol", "log", "models"],
+  tools: ["protocol", "context"],
+  agents: [...running, "models", "context", "tools"],
+  observe: [...core, "log"],
+  client: core,
+  react: [...core, "client"],
+  server: [...running, ...thinking],
+  cli: [...running, ...thinking, "client", "react", "server"],
+};
+
+/** What the package's front door may re-export from: everything but the composition root. */
+const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli");
+
+/** Runs in a browser: no `node:` module, no global of Node. */
+const browserSafe = new Set(["protocol", "framing", "dialects", "client", "react"]);
+const nodeGlobals = new Set(["Buffer", "process", "global", "require", "__dirname", "__filename"]);
+
+/** Imports no package at all, so no schema library either. */
+const packageFree = new Set(["protocol", "client"]);
+
+/**
+ * Every import in the given files of src/ that breaks a rule. `runtimePackages` are the packages a user has installed
+ * with this one; source that goes into the package may import no other.
+ */
+function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlySet<string>): Violation[] {
+  return files.flatMap((file) => {
+    const report = (rule: string, detail: string): Violation => ({ path: file.path, rule, detail });
+    const folder = file.path.split("/").length > 2 ? (file.path.split("/")[1] ?? "") : "";
+    const allowed = folder === "" ? rootMayImport : mayImport[folder];
+    if (folder === "" && file.path !== "src/index.ts")
+      return [report("root-file", "only index.ts stands in src/ itself")];
+    if (allowed === undefined)
+      return [report("unknown-folder", `src/${folder} is not in the table of layering.test.ts`)];
+
+    const parsed = parseSource(file);
+    if ("fault" in parsed) return [report("unreadable", parsed.fault)];
+
+    const isTest = isTestFile(file.path);
+    const found: Violation[] = [];
+    for (const { specifier } of listImports(parsed.body)) {
+      const violation = judgeImport(specifier);
+      if (violation !== undefined) found.push(report(...violation));
+    }
+    if (!isTest && browserSafe.has(folder)) {
+      for (const name of listNodeGlobals(parsed.body)) found.push(report("node-global", `${name} is not in a browser`));
+    }
+    if (file.path === "src/index.ts" && !parsed.body.every((node) => isReExport(node))) {
+      found.push(report("root-reexport", "src/index.ts only re-exports, by name"));
+    }
+    return found;
+
+    function judgeImport(specifier: string | undefined): [rule: string, detail: string] | undefined {
+      if (specifier === undefined) return ["computed-import", "an import must name its module in place"];
+      if (specifier.startsWith(".")) {
+        const target = posix.join(posix.dirname(file.path), specifier).split("/");
+        if (target[0] !== "src") return isTest ? undefined : ["outside", `${specifier} is not in the package`];
+        const targetFolder = target.length > 2 ? (target[1] ?? "") : "";
+        if (targetFolder === folder || allowed?.includes(targetFolder)) return undefined;
+        return ["arrow", `${folder || "src"} must not import ${targetFolder || "src/index.ts"} (${specifier})`];
+      }
+      if (isTest) return undefined;
+      if (isBuiltin(specifier)) {
+        return browserSafe.has(folder) ? ["node-module", `${specifier} is not in a browser`] : undefined;
+      }
+      if (packageFree.has(folder)) return ["package", `${folder} imports no package (${specifier})`];
+      const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+      return runtimePackages.has(name)
+        ? undefined
+        : ["undeclared-package", `${name} is not installed with this package`];
+    }
+  });
+}
+
+/** Globals of Node that a file uses; a name the file declares itself is its own. */
+function listNodeGlobals(body: readonly SyntaxNode[]): string[] {
+  const used = new Set<string>();
+  const declared = new Set<string>();
+  walkSyntax(body, (node, parent) => {
+    const name = node["name"];
+    if (node.type !== "Identifier" || typeof name !== "string" || !nodeGlobals.has(name)) return;
+    if (parent === undefined) return;
+    if (isDeclaration(node, parent)) declared.add(name);
+    else if (!isPropertyName(node, parent)) used.add(name);
+  });
+  // `globalThis.process` is the same global by another way.
+  walkSyntax(body, (node) => {
+    if (node.type !== "MemberExpression") return;
+    const { object, property } = node;
+    if (!isSyntaxNode(object) || object["name"] !== "globalThis" || !isSyntaxNode(property)) return;
+    const name = property["name"] ?? property["value"];
+    if (typeof name === "string" && nodeGlobals.has(name)) used.add(`globalThis.${name}`);
+  });
+  return [...used].filter((name) => !declared.has(name));
+}
+
+function isDeclaration(node: SyntaxNode, parent: SyntaxNode): boolean {
+  if (parent["id"] === node || parent["local"] === node) return true;
+  return Array.isArray(parent["params"]) && parent["params"].includes(node);
+}
+
+function isPropertyName(node: SyntaxNode, parent: SyntaxNode): boolean {
+  const isName = parent["property"] === node || parent["key"] === node;
+  return isName && parent["computed"] !== true && parent["shorthand"] !== true;
+}
+
+function isReExport(node: SyntaxNode): boolean {
+  return node.type === "ExportNamedDeclaration" && isSyntaxNode(node["source"]);
+}
+
+function readRuntimePackages(): Set<string> {
+  const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as Record<
+    string,
+    object | undefined
+  >;
+  const groups = ["dependencies", "peerDependencies", "optionalDependencies"];
+  return new Set(groups.flatMap((group) => Object.keys(manifest[group] ?? {})));
+}
+
+describe("layering", () => {
+  it("holds for every file of src/", () => {
+    expect(findViolations(readSourceFiles("src"), readRuntimePackages())).toEqual([]);
+  });
+
+  it("allows no circle between folders", () => {
+    const reaches = (from: string, seen = new Set<string>()): Set<string> => {
+      for (const next of mayImport[from] ?? []) if (!seen.has(next)) reaches(next, seen.add(next));
+      return seen;
+    };
+    expect(Object.keys(mayImport).filter((folder) => reaches(folder).has(folder))).toEqual([]);
+  });
+
+  const planted: [rule: string, path: string, text: string][] = [
+    ["arrow", "src/protocol/event.ts", `import type { Frame } from "../framing/frame.ts";`],
+    ["arrow", "src/framing/sse.ts", `export { isEvent } from "../protocol/index.ts";`],
+    ["arrow", "src/dialects/engine/decode.ts", `import { readLines } from "../../framing/ndjson.ts";`],
+    ["arrow", "src/dialects/dialect.ts", `type Log = import("../log/log.ts").Log;`],
+    ["arrow", "src/client/client.ts", `const log = await import("../log/memory.ts");`],
+    ["arrow", "src/server/server.ts", `import { main } from "../cli/main.ts";`],
+    ["arrow", "src/engine/engine.ts", `import { Engine } from "../index.ts";`],
+    ["arrow", "src/protocol/event.test.ts", `import { engine } from "../dialects/index.ts";`],
+    ["arrow", "src/index.ts", `export { main } from "./cli/main.ts";`],
+    ["node-module", "src/framing/ndjson.ts", `import { readFile } from "node:fs/promises";`],
+    ["node-module", "src/client/client.ts", `import fs from "fs";`],
+    ["node-global", "src/protocol/size.ts", `export const size = (text: string) => Buffer.byteLength(text);`],
+    ["node-global", "src/dialects/debug.ts", `export const debug = globalThis.process?.env["DEBUG"];`],
+    ["package", "src/protocol/schema.ts", `import { z } from "installed";`],
+    ["package", "src/client/schema.ts", `const schema = await import("installed/mini");`],
+    ["undeclared-package", "src/log/sqlite.ts", `import sqlite from "@scope/missing/sub";`],
+    ["outside", "src/cli/version.ts", `import manifest from "../../package.json" with { type: "json" };`],
+    ["computed-import", "src/models/provider.ts", `export const load = (name: string) => import(name);`],
+    ["root-reexport", "src/index.ts", `import { x } from "./protocol/index.ts"; export const y = x;`],
+    ["root-reexport", "src/index.ts", `export * from "./protocol/index.ts";`],
+    ["root-file", "src/stray.ts", `export const stray = 1;`],
+    ["unknown-folder", "src/misc/thing.ts", `export const thing = 1;`],
+    ["unreadable", "src/protocol/broken.ts", `import { from "./event.ts";`],
+  ];
+  it.each(planted)("reports %s in %s: %s", (rule, path, text) => {
+    const rules = findViolations([{ path, text }], new Set(["installed"])).map((violation) => violation.rule);
+    expect(rules).toEqual([rule]);
+  });
+
+  const innocent: [why: string, path: string, text: string][] = [
+    ["a comment is no import", "src/protocol/a.ts", `// import "node:fs"\n/* import x from "../cli/main.ts" */`],
+    ["a string is no import", "src/protocol/a.ts", "export const text = `import fs from 'node:fs'`;"],
+    ["its own folder", "src/protocol/events/a.ts", `import { b } from "../b.ts";`],
+    ["a downward arrow", "src/dialects/loom/encode.ts", `import { isEvent } from "../../protocol/index.ts";`],
+    ["Node outside the browser", "src/log/sqlite.ts", `import "node:sqlite"; export const id = process.pid;`],
+    ["a declared package", "src/server/http.ts", `import { Hono } from "installed/tiny";`],
+    ["a property called process", "src/client/a.ts", `export const run = (x: { process(): void }) => x.process();`],
+    ["a function of its own", "src/client/a.ts", `function process() {}\nprocess();`],
+    [
+      "tests use packages and Node",
+      "src/protocol/a.test.ts",
+      `import "fast-check"; import "node:fs"; import "../../spec/a.ts";`,
+    ],
+    ["contract suites too", "src/dialects/dialect.contract.ts", `import { it } from "vitest"; process.cwd();`],
+    [
+      "the front door",
+      "src/index.ts",
+      `// The door.\nexport { a } from "./protocol/index.ts";\nexport type { B } from "./log/b.ts";`,
+    ],
+    ["the composition root", "src/cli/main.ts", `import "../server/server.ts"; import "../client/client.ts";`],
+  ];
+  it.each(innocent)("leaves alone: %s", (_why, path, text) => {
+    expect(findViolations([{ path, text }], new Set(["installed"]))).toEqual([]);
+  });
+});

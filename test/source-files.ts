@@ -1,0 +1,111 @@
+// Source files as the house tests see them: a path from the root of the package and a text. Reads them from the disk
+// and parses them with the parser that vitest brings. Knows no rule: rules stand in the tests, as pure functions over
+// these files, so that each can be proven with a file that was never written.
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseAst } from "vitest/node";
+
+/** `path` is relative to the package, with forward slashes on every system. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Violation {
+  readonly path: string;
+  readonly rule: string;
+  readonly detail: string;
+}
+
+/** A node of the syntax tree (ESTree with TypeScript's additions), read structurally. */
+export interface SyntaxNode {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Import {
+  /** `undefined` where the specifier is computed and cannot be read. */
+  readonly specifier: string | undefined;
+}
+
+export const packageRoot = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Every TypeScript file below the given folders; a folder that does not exist yet has none. */
+export function readSourceFiles(...folders: string[]): SourceFile[] {
+  return folders.flatMap((folder) => {
+    const absolute = join(packageRoot, folder);
+    if (!existsSync(absolute)) return [];
+    return readdirSync(absolute, { recursive: true, encoding: "utf8" })
+      .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
+      .filter((path) => /\.tsx?$/.test(path))
+      .toSorted()
+      .map((path) => ({ path, text: readFileSync(join(packageRoot, path), "utf8") }));
+  });
+}
+
+/** Tests and the contract suites they share: built into no package. */
+export function isTestFile(path: string): boolean {
+  return /\.(test|contract)\.tsx?$/.test(path);
+}
+
+export function isGeneratedFile(path: string): boolean {
+  return /\.generated\.tsx?$/.test(path);
+}
+
+/** The statements of a file, or what keeps it from being read. */
+export function parseSource(file: SourceFile): { body: SyntaxNode[] } | { fault: string } {
+  try {
+    // oxlint-disable-next-line typescript/no-deprecated -- its successor is exported by vite only, no package of ours
+    const program: unknown = parseAst(file.text, { lang: file.path.endsWith("x") ? "tsx" : "ts" });
+    return { body: isSyntaxNode(program) ? childrenOf(program) : [] };
+  } catch (error) {
+    return { fault: error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error) };
+  }
+}
+
+/** Calls `visit` with every node below (and including) the given ones, parents first. */
+export function walkSyntax(
+  nodes: readonly SyntaxNode[],
+  visit: (node: SyntaxNode, parent: SyntaxNode | undefined) => void,
+  parent?: SyntaxNode,
+): void {
+  for (const node of nodes) {
+    visit(node, parent);
+    walkSyntax(childrenOf(node), visit, node);
+  }
+}
+
+/** Whatever a file names as coming from elsewhere: imports, re-exports, dynamic imports, and imports in types. */
+export function listImports(body: readonly SyntaxNode[]): Import[] {
+  const imports: Import[] = [];
+  walkSyntax(body, (node) => {
+    switch (node.type) {
+      case "ImportDeclaration":
+      case "ExportAllDeclaration":
+      case "ImportExpression":
+      case "TSImportType":
+        imports.push({ specifier: readLiteral(node["source"]) });
+        break;
+      case "ExportNamedDeclaration":
+        if (isSyntaxNode(node["source"])) imports.push({ specifier: readLiteral(node["source"]) });
+        break;
+      case "TSExternalModuleReference":
+        imports.push({ specifier: readLiteral(node["expression"]) });
+        break;
+    }
+  });
+  return imports;
+}
+
+export function isSyntaxNode(value: unknown): value is SyntaxNode {
+  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
+}
+
+function childrenOf(node: SyntaxNode): SyntaxNode[] {
+  return Object.values(node).flat().filter(isSyntaxNode);
+}
+
+function readLiteral(node: unknown): string | undefined {
+  return isSyntaxNode(node) && typeof node["value"] === "string" ? node["value"] : undefined;
+}

@@ -1,0 +1,14 @@
+// How the tests run. `vitest run --mode long` adds the exhaustive suites: tests read LOOM_LONG from the environment.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig(({ mode }) => ({
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    env: mode === "long" ? { LOOM_LONG: "1" } : {},
+    // Most files are short and bound by the processor: threads start faster than processes, one per core.
+    pool: "threads",
+    maxWorkers: "100%",
+    testTimeout: mode === "long" ? 600_000 : 30_000,
+    hookTimeout: 120_000,
+  },
+}));
