@@ -20,6 +20,7 @@ files.write(
     untagged: { Envelope: ENVELOPE },
     suffix: "Event",
     protocolPath: ".",
+    builders: true,
   }),
 );
 const protocolPath = "../../protocol";

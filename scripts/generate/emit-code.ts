@@ -13,6 +13,8 @@ export interface CodeRequest {
   /** Appended to each interface name, so that two vocabularies do not clash. */
   readonly suffix: string;
   readonly protocolPath: string;
+  /** Also write code that builds each shape from the fields of a flat frame. */
+  readonly builders?: boolean;
 }
 
 export function emitCode(request: CodeRequest): string {
@@ -46,8 +48,59 @@ ${tags.map((t) => `    case ${quote(t)}:\n      return check${pascalCase(t)}${su
       return undefined;
   }
 }`,
+    ...(request.builders === true ? [emitBuilders(request)] : []),
   ].join("\n\n");
   return `${header(request.protocolPath, code)}\n${code}\n`;
+}
+
+/**
+ * Code that takes a checked shape out of a flat frame, field by field in the declared order: several times faster than
+ * copying the object without its envelope. It gives up when there are fields it does not know, or nulls to leave out.
+ */
+function emitBuilders({ union, suffix, shapes }: CodeRequest): string {
+  const builders = Object.entries(shapes).map(([tag, shape]) => {
+    const lines = Object.entries(shape.fields).flatMap(([name, field]) => {
+      const local = `${name.replaceAll(/\W/g, "_")}_`;
+      const read = `  const ${local} = value[${quote(name)}];`;
+      const take = `event[${quote(name)}] = ${local};`;
+      if (field.required) return [read, `  ${take}`];
+      return [
+        read,
+        `  if (${local} !== undefined) {`,
+        `    if (${local} === null) return undefined;`,
+        `    ${take}`,
+        "    left--;",
+        "  }",
+      ];
+    });
+    const required = Object.values(shape.fields).filter((field) => field.required).length;
+    const hasOptional = required < Object.keys(shape.fields).length;
+    return [
+      `function build${pascalCase(tag)}${suffix}(value: Value, fields: number): Built | undefined {`,
+      `  const event: Built = { type: ${quote(tag)} };`,
+      ...(hasOptional ? [`  let left = fields - ${required};`] : []),
+      ...lines,
+      `  return ${hasOptional ? "left === 0" : `fields === ${required}`} ? event : undefined;`,
+      "}",
+    ].join("\n");
+  });
+  const cases = Object.keys(shapes).map(
+    (tag) =>
+      `    case ${quote(tag)}:\n      return build${pascalCase(tag)}${suffix}(value, fields) as ${union} | undefined;`,
+  );
+  return [
+    "type Built = { [field: string]: unknown };",
+    ...builders,
+    `/** Takes the event out of a checked frame that has \`fields\` fields beside its type and its envelope. */
+export function build${union}(given: object, fields: number): ${union} | undefined {
+  const value = given as Value;
+  switch (value["type"]) {
+${cases.join("\n")}
+    default:
+      return undefined;
+  }
+}`,
+  ].join("\n\n");
 }
 
 function header(protocolPath: string, code: string): string {

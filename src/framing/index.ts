@@ -7,6 +7,6 @@ export {
   type FramingFault,
   type FramingOptions,
 } from "./frame.ts";
-export { createNdjsonDecoder, encodeNdjson } from "./ndjson.ts";
+export { createNdjsonDecoder, encodeNdjson, encodeNdjsonBatch } from "./ndjson.ts";
 export { readFrames } from "./pull.ts";
 export { createSseDecoder, encodeSse, encodeSseComment, type SseEvent } from "./sse.ts";

@@ -52,3 +52,12 @@ export function encodeNdjson(json: string): string {
 function isBlank(text: string): boolean {
   return !(text.charCodeAt(0) > 0x20) && /^[ \t]*$/.test(text);
 }
+
+const encoder = new TextEncoder();
+
+/** Many frames as bytes in one go: one conversion for the batch costs far less than one per frame. */
+export function encodeNdjsonBatch(texts: readonly string[]): Uint8Array {
+  let batch = "";
+  for (const text of texts) batch += `${text}\n`;
+  return encoder.encode(batch);
+}

@@ -1516,3 +1516,903 @@ export function findLoomEventFault(given: object, hints?: Hint[]): Fault | undef
       return undefined;
   }
 }
+
+type Built = { [field: string]: unknown };
+
+function buildRunStartEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "run_start" };
+  let left = fields - 0;
+  const run_id_ = value["run_id"];
+  if (run_id_ !== undefined) {
+    if (run_id_ === null) return undefined;
+    event["run_id"] = run_id_;
+    left--;
+  }
+  const message_ = value["message"];
+  if (message_ !== undefined) {
+    if (message_ === null) return undefined;
+    event["message"] = message_;
+    left--;
+  }
+  const agent_ = value["agent"];
+  if (agent_ !== undefined) {
+    if (agent_ === null) return undefined;
+    event["agent"] = agent_;
+    left--;
+  }
+  const contiguous_ = value["contiguous"];
+  if (contiguous_ !== undefined) {
+    if (contiguous_ === null) return undefined;
+    event["contiguous"] = contiguous_;
+    left--;
+  }
+  const source_ = value["source"];
+  if (source_ !== undefined) {
+    if (source_ === null) return undefined;
+    event["source"] = source_;
+    left--;
+  }
+  const request_id_ = value["request_id"];
+  if (request_id_ !== undefined) {
+    if (request_id_ === null) return undefined;
+    event["request_id"] = request_id_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildNodeEnterEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "node_enter" };
+  const id_ = value["id"];
+  event["id"] = id_;
+  return fields === 1 ? event : undefined;
+}
+
+function buildNodeExitEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "node_exit" };
+  const id_ = value["id"];
+  event["id"] = id_;
+  const result_ = value["result"];
+  event["result"] = result_;
+  return fields === 2 ? event : undefined;
+}
+
+function buildMessageChunkEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "message_chunk" };
+  let left = fields - 2;
+  const content_ = value["content"];
+  event["content"] = content_;
+  const id_ = value["id"];
+  event["id"] = id_;
+  const channel_ = value["channel"];
+  if (channel_ !== undefined) {
+    if (channel_ === null) return undefined;
+    event["channel"] = channel_;
+    left--;
+  }
+  const format_ = value["format"];
+  if (format_ !== undefined) {
+    if (format_ === null) return undefined;
+    event["format"] = format_;
+    left--;
+  }
+  const is_complete_ = value["is_complete"];
+  if (is_complete_ !== undefined) {
+    if (is_complete_ === null) return undefined;
+    event["is_complete"] = is_complete_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildUsageEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "usage" };
+  let left = fields - 3;
+  const prompt_tokens_ = value["prompt_tokens"];
+  event["prompt_tokens"] = prompt_tokens_;
+  const completion_tokens_ = value["completion_tokens"];
+  event["completion_tokens"] = completion_tokens_;
+  const total_tokens_ = value["total_tokens"];
+  event["total_tokens"] = total_tokens_;
+  const llm_call_id_ = value["llm_call_id"];
+  if (llm_call_id_ !== undefined) {
+    if (llm_call_id_ === null) return undefined;
+    event["llm_call_id"] = llm_call_id_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildValuesEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "values" };
+  const state_ = value["state"];
+  event["state"] = state_;
+  return fields === 1 ? event : undefined;
+}
+
+function buildUpdatesEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "updates" };
+  const id_ = value["id"];
+  event["id"] = id_;
+  const state_ = value["state"];
+  event["state"] = state_;
+  return fields === 2 ? event : undefined;
+}
+
+function buildCustomEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "custom" };
+  const value_ = value["value"];
+  event["value"] = value_;
+  return fields === 1 ? event : undefined;
+}
+
+function buildCheckpointEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "checkpoint" };
+  let left = fields - 4;
+  const checkpoint_id_ = value["checkpoint_id"];
+  event["checkpoint_id"] = checkpoint_id_;
+  const timestamp_ = value["timestamp"];
+  event["timestamp"] = timestamp_;
+  const step_ = value["step"];
+  event["step"] = step_;
+  const state_ = value["state"];
+  event["state"] = state_;
+  const thread_id_ = value["thread_id"];
+  if (thread_id_ !== undefined) {
+    if (thread_id_ === null) return undefined;
+    event["thread_id"] = thread_id_;
+    left--;
+  }
+  const checkpoint_ns_ = value["checkpoint_ns"];
+  if (checkpoint_ns_ !== undefined) {
+    if (checkpoint_ns_ === null) return undefined;
+    event["checkpoint_ns"] = checkpoint_ns_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildTotExpandEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tot_expand" };
+  let left = fields - 1;
+  const candidates_ = value["candidates"];
+  event["candidates"] = candidates_;
+  const ids_ = value["ids"];
+  if (ids_ !== undefined) {
+    if (ids_ === null) return undefined;
+    event["ids"] = ids_;
+    left--;
+  }
+  const parent_ = value["parent"];
+  if (parent_ !== undefined) {
+    if (parent_ === null) return undefined;
+    event["parent"] = parent_;
+    left--;
+  }
+  const depth_ = value["depth"];
+  if (depth_ !== undefined) {
+    if (depth_ === null) return undefined;
+    event["depth"] = depth_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildTotEvaluateEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tot_evaluate" };
+  let left = fields - 2;
+  const chosen_ = value["chosen"];
+  event["chosen"] = chosen_;
+  const scores_ = value["scores"];
+  event["scores"] = scores_;
+  const ids_ = value["ids"];
+  if (ids_ !== undefined) {
+    if (ids_ === null) return undefined;
+    event["ids"] = ids_;
+    left--;
+  }
+  const kept_ = value["kept"];
+  if (kept_ !== undefined) {
+    if (kept_ === null) return undefined;
+    event["kept"] = kept_;
+    left--;
+  }
+  const depth_ = value["depth"];
+  if (depth_ !== undefined) {
+    if (depth_ === null) return undefined;
+    event["depth"] = depth_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildTotBacktrackEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tot_backtrack" };
+  let left = fields - 2;
+  const reason_ = value["reason"];
+  event["reason"] = reason_;
+  const to_depth_ = value["to_depth"];
+  event["to_depth"] = to_depth_;
+  const from_ = value["from"];
+  if (from_ !== undefined) {
+    if (from_ === null) return undefined;
+    event["from"] = from_;
+    left--;
+  }
+  const to_ = value["to"];
+  if (to_ !== undefined) {
+    if (to_ === null) return undefined;
+    event["to"] = to_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildGotPlanEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "got_plan" };
+  let left = fields - 3;
+  const node_count_ = value["node_count"];
+  event["node_count"] = node_count_;
+  const edge_count_ = value["edge_count"];
+  event["edge_count"] = edge_count_;
+  const node_ids_ = value["node_ids"];
+  event["node_ids"] = node_ids_;
+  const edges_ = value["edges"];
+  if (edges_ !== undefined) {
+    if (edges_ === null) return undefined;
+    event["edges"] = edges_;
+    left--;
+  }
+  const labels_ = value["labels"];
+  if (labels_ !== undefined) {
+    if (labels_ === null) return undefined;
+    event["labels"] = labels_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildGotNodeStartEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "got_node_start" };
+  const id_ = value["id"];
+  event["id"] = id_;
+  return fields === 1 ? event : undefined;
+}
+
+function buildGotNodeCompleteEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "got_node_complete" };
+  const id_ = value["id"];
+  event["id"] = id_;
+  const result_summary_ = value["result_summary"];
+  event["result_summary"] = result_summary_;
+  return fields === 2 ? event : undefined;
+}
+
+function buildGotNodeFailedEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "got_node_failed" };
+  const id_ = value["id"];
+  event["id"] = id_;
+  const error_ = value["error"];
+  event["error"] = error_;
+  return fields === 2 ? event : undefined;
+}
+
+function buildGotExpandEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "got_expand" };
+  let left = fields - 3;
+  const node_id_ = value["node_id"];
+  event["node_id"] = node_id_;
+  const nodes_added_ = value["nodes_added"];
+  event["nodes_added"] = nodes_added_;
+  const edges_added_ = value["edges_added"];
+  event["edges_added"] = edges_added_;
+  const nodes_ = value["nodes"];
+  if (nodes_ !== undefined) {
+    if (nodes_ === null) return undefined;
+    event["nodes"] = nodes_;
+    left--;
+  }
+  const edges_ = value["edges"];
+  if (edges_ !== undefined) {
+    if (edges_ === null) return undefined;
+    event["edges"] = edges_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildToolCallChunkEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_call_chunk" };
+  let left = fields - 1;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  if (name_ !== undefined) {
+    if (name_ === null) return undefined;
+    event["name"] = name_;
+    left--;
+  }
+  const arguments_delta_ = value["arguments_delta"];
+  event["arguments_delta"] = arguments_delta_;
+  const index_ = value["index"];
+  if (index_ !== undefined) {
+    if (index_ === null) return undefined;
+    event["index"] = index_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildToolCallEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_call" };
+  let left = fields - 2;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  event["name"] = name_;
+  const arguments_ = value["arguments"];
+  event["arguments"] = arguments_;
+  const description_ = value["description"];
+  if (description_ !== undefined) {
+    if (description_ === null) return undefined;
+    event["description"] = description_;
+    left--;
+  }
+  const index_ = value["index"];
+  if (index_ !== undefined) {
+    if (index_ === null) return undefined;
+    event["index"] = index_;
+    left--;
+  }
+  const raw_arguments_ = value["raw_arguments"];
+  if (raw_arguments_ !== undefined) {
+    if (raw_arguments_ === null) return undefined;
+    event["raw_arguments"] = raw_arguments_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildToolStartEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_start" };
+  let left = fields - 1;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  event["name"] = name_;
+  return left === 0 ? event : undefined;
+}
+
+function buildToolOutputEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_output" };
+  let left = fields - 2;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  event["name"] = name_;
+  const content_ = value["content"];
+  event["content"] = content_;
+  return left === 0 ? event : undefined;
+}
+
+function buildToolEndEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_end" };
+  let left = fields - 3;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  event["name"] = name_;
+  const result_ = value["result"];
+  event["result"] = result_;
+  const is_error_ = value["is_error"];
+  event["is_error"] = is_error_;
+  const output_ = value["output"];
+  if (output_ !== undefined) {
+    if (output_ === null) return undefined;
+    event["output"] = output_;
+    left--;
+  }
+  const error_code_ = value["error_code"];
+  if (error_code_ !== undefined) {
+    if (error_code_ === null) return undefined;
+    event["error_code"] = error_code_;
+    left--;
+  }
+  const duration_ms_ = value["duration_ms"];
+  if (duration_ms_ !== undefined) {
+    if (duration_ms_ === null) return undefined;
+    event["duration_ms"] = duration_ms_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildToolApprovalEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_approval" };
+  let left = fields - 2;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  event["name"] = name_;
+  const arguments_ = value["arguments"];
+  event["arguments"] = arguments_;
+  const expires_at_ = value["expires_at"];
+  if (expires_at_ !== undefined) {
+    if (expires_at_ === null) return undefined;
+    event["expires_at"] = expires_at_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildReplyEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "reply" };
+  const reply_ = value["reply"];
+  event["reply"] = reply_;
+  return fields === 1 ? event : undefined;
+}
+
+function buildRunEndEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "run_end" };
+  let left = fields - 1;
+  const status_ = value["status"];
+  event["status"] = status_;
+  const summary_ = value["summary"];
+  if (summary_ !== undefined) {
+    if (summary_ === null) return undefined;
+    event["summary"] = summary_;
+    left--;
+  }
+  const first_event_id_ = value["first_event_id"];
+  if (first_event_id_ !== undefined) {
+    if (first_event_id_ === null) return undefined;
+    event["first_event_id"] = first_event_id_;
+    left--;
+  }
+  const last_event_id_ = value["last_event_id"];
+  if (last_event_id_ !== undefined) {
+    if (last_event_id_ === null) return undefined;
+    event["last_event_id"] = last_event_id_;
+    left--;
+  }
+  const frame_count_ = value["frame_count"];
+  if (frame_count_ !== undefined) {
+    if (frame_count_ === null) return undefined;
+    event["frame_count"] = frame_count_;
+    left--;
+  }
+  const reason_ = value["reason"];
+  if (reason_ !== undefined) {
+    if (reason_ === null) return undefined;
+    event["reason"] = reason_;
+    left--;
+  }
+  const code_ = value["code"];
+  if (code_ !== undefined) {
+    if (code_ === null) return undefined;
+    event["code"] = code_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildReasoningChunkEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "reasoning_chunk" };
+  let left = fields - 1;
+  const content_ = value["content"];
+  event["content"] = content_;
+  const id_ = value["id"];
+  if (id_ !== undefined) {
+    if (id_ === null) return undefined;
+    event["id"] = id_;
+    left--;
+  }
+  const stage_ = value["stage"];
+  if (stage_ !== undefined) {
+    if (stage_ === null) return undefined;
+    event["stage"] = stage_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildReasoningEndEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "reasoning_end" };
+  let left = fields - 0;
+  const id_ = value["id"];
+  if (id_ !== undefined) {
+    if (id_ === null) return undefined;
+    event["id"] = id_;
+    left--;
+  }
+  const duration_ms_ = value["duration_ms"];
+  if (duration_ms_ !== undefined) {
+    if (duration_ms_ === null) return undefined;
+    event["duration_ms"] = duration_ms_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildToolProgressEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_progress" };
+  let left = fields - 1;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  if (name_ !== undefined) {
+    if (name_ === null) return undefined;
+    event["name"] = name_;
+    left--;
+  }
+  const progress_ = value["progress"];
+  event["progress"] = progress_;
+  const message_ = value["message"];
+  if (message_ !== undefined) {
+    if (message_ === null) return undefined;
+    event["message"] = message_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildToolApprovalResultEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "tool_approval_result" };
+  let left = fields - 1;
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const name_ = value["name"];
+  if (name_ !== undefined) {
+    if (name_ === null) return undefined;
+    event["name"] = name_;
+    left--;
+  }
+  const decision_ = value["decision"];
+  event["decision"] = decision_;
+  const reason_ = value["reason"];
+  if (reason_ !== undefined) {
+    if (reason_ === null) return undefined;
+    event["reason"] = reason_;
+    left--;
+  }
+  const arguments_ = value["arguments"];
+  if (arguments_ !== undefined) {
+    if (arguments_ === null) return undefined;
+    event["arguments"] = arguments_;
+    left--;
+  }
+  const actor_ = value["actor"];
+  if (actor_ !== undefined) {
+    if (actor_ === null) return undefined;
+    event["actor"] = actor_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildDataEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "data" };
+  let left = fields - 2;
+  const data_type_ = value["data_type"];
+  event["data_type"] = data_type_;
+  const data_ = value["data"];
+  event["data"] = data_;
+  const metadata_ = value["metadata"];
+  if (metadata_ !== undefined) {
+    if (metadata_ === null) return undefined;
+    event["metadata"] = metadata_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildImageEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "image" };
+  let left = fields - 1;
+  const url_ = value["url"];
+  event["url"] = url_;
+  const media_type_ = value["media_type"];
+  if (media_type_ !== undefined) {
+    if (media_type_ === null) return undefined;
+    event["media_type"] = media_type_;
+    left--;
+  }
+  const alt_ = value["alt"];
+  if (alt_ !== undefined) {
+    if (alt_ === null) return undefined;
+    event["alt"] = alt_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildTodoListEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "todo_list" };
+  let left = fields - 2;
+  const list_id_ = value["list_id"];
+  event["list_id"] = list_id_;
+  const title_ = value["title"];
+  if (title_ !== undefined) {
+    if (title_ === null) return undefined;
+    event["title"] = title_;
+    left--;
+  }
+  const items_ = value["items"];
+  event["items"] = items_;
+  return left === 0 ? event : undefined;
+}
+
+function buildTodoUpdateEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "todo_update" };
+  let left = fields - 2;
+  const list_id_ = value["list_id"];
+  event["list_id"] = list_id_;
+  const item_id_ = value["item_id"];
+  event["item_id"] = item_id_;
+  const completed_ = value["completed"];
+  if (completed_ !== undefined) {
+    if (completed_ === null) return undefined;
+    event["completed"] = completed_;
+    left--;
+  }
+  const text_ = value["text"];
+  if (text_ !== undefined) {
+    if (text_ === null) return undefined;
+    event["text"] = text_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildErrorEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "error" };
+  let left = fields - 1;
+  const message_ = value["message"];
+  event["message"] = message_;
+  const code_ = value["code"];
+  if (code_ !== undefined) {
+    if (code_ === null) return undefined;
+    event["code"] = code_;
+    left--;
+  }
+  const stage_ = value["stage"];
+  if (stage_ !== undefined) {
+    if (stage_ === null) return undefined;
+    event["stage"] = stage_;
+    left--;
+  }
+  const error_type_ = value["error_type"];
+  if (error_type_ !== undefined) {
+    if (error_type_ === null) return undefined;
+    event["error_type"] = error_type_;
+    left--;
+  }
+  const recoverable_ = value["recoverable"];
+  if (recoverable_ !== undefined) {
+    if (recoverable_ === null) return undefined;
+    event["recoverable"] = recoverable_;
+    left--;
+  }
+  const call_id_ = value["call_id"];
+  if (call_id_ !== undefined) {
+    if (call_id_ === null) return undefined;
+    event["call_id"] = call_id_;
+    left--;
+  }
+  const details_ = value["details"];
+  if (details_ !== undefined) {
+    if (details_ === null) return undefined;
+    event["details"] = details_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildRetrievalCompleteEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "retrieval_complete" };
+  let left = fields - 1;
+  const doc_count_ = value["doc_count"];
+  event["doc_count"] = doc_count_;
+  const query_ = value["query"];
+  if (query_ !== undefined) {
+    if (query_ === null) return undefined;
+    event["query"] = query_;
+    left--;
+  }
+  const sources_ = value["sources"];
+  if (sources_ !== undefined) {
+    if (sources_ === null) return undefined;
+    event["sources"] = sources_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildCompressionAppliedEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "compression_applied" };
+  const before_tokens_ = value["before_tokens"];
+  event["before_tokens"] = before_tokens_;
+  const after_tokens_ = value["after_tokens"];
+  event["after_tokens"] = after_tokens_;
+  return fields === 2 ? event : undefined;
+}
+
+function buildLlmStartEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "llm_start" };
+  let left = fields - 1;
+  const llm_call_id_ = value["llm_call_id"];
+  event["llm_call_id"] = llm_call_id_;
+  const model_ = value["model"];
+  if (model_ !== undefined) {
+    if (model_ === null) return undefined;
+    event["model"] = model_;
+    left--;
+  }
+  const attempt_ = value["attempt"];
+  if (attempt_ !== undefined) {
+    if (attempt_ === null) return undefined;
+    event["attempt"] = attempt_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildLlmEndEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "llm_end" };
+  let left = fields - 1;
+  const llm_call_id_ = value["llm_call_id"];
+  event["llm_call_id"] = llm_call_id_;
+  const model_ = value["model"];
+  if (model_ !== undefined) {
+    if (model_ === null) return undefined;
+    event["model"] = model_;
+    left--;
+  }
+  const finish_reason_ = value["finish_reason"];
+  if (finish_reason_ !== undefined) {
+    if (finish_reason_ === null) return undefined;
+    event["finish_reason"] = finish_reason_;
+    left--;
+  }
+  const error_ = value["error"];
+  if (error_ !== undefined) {
+    if (error_ === null) return undefined;
+    event["error"] = error_;
+    left--;
+  }
+  const duration_ms_ = value["duration_ms"];
+  if (duration_ms_ !== undefined) {
+    if (duration_ms_ === null) return undefined;
+    event["duration_ms"] = duration_ms_;
+    left--;
+  }
+  return left === 0 ? event : undefined;
+}
+
+function buildForeignEvent(value: Value, fields: number): Built | undefined {
+  const event: Built = { type: "foreign" };
+  const dialect_ = value["dialect"];
+  event["dialect"] = dialect_;
+  const frame_ = value["frame"];
+  event["frame"] = frame_;
+  return fields === 2 ? event : undefined;
+}
+
+/** Takes the event out of a checked frame that has `fields` fields beside its type and its envelope. */
+export function buildLoomEvent(given: object, fields: number): LoomEvent | undefined {
+  const value = given as Value;
+  switch (value["type"]) {
+    case "run_start":
+      return buildRunStartEvent(value, fields) as LoomEvent | undefined;
+    case "node_enter":
+      return buildNodeEnterEvent(value, fields) as LoomEvent | undefined;
+    case "node_exit":
+      return buildNodeExitEvent(value, fields) as LoomEvent | undefined;
+    case "message_chunk":
+      return buildMessageChunkEvent(value, fields) as LoomEvent | undefined;
+    case "usage":
+      return buildUsageEvent(value, fields) as LoomEvent | undefined;
+    case "values":
+      return buildValuesEvent(value, fields) as LoomEvent | undefined;
+    case "updates":
+      return buildUpdatesEvent(value, fields) as LoomEvent | undefined;
+    case "custom":
+      return buildCustomEvent(value, fields) as LoomEvent | undefined;
+    case "checkpoint":
+      return buildCheckpointEvent(value, fields) as LoomEvent | undefined;
+    case "tot_expand":
+      return buildTotExpandEvent(value, fields) as LoomEvent | undefined;
+    case "tot_evaluate":
+      return buildTotEvaluateEvent(value, fields) as LoomEvent | undefined;
+    case "tot_backtrack":
+      return buildTotBacktrackEvent(value, fields) as LoomEvent | undefined;
+    case "got_plan":
+      return buildGotPlanEvent(value, fields) as LoomEvent | undefined;
+    case "got_node_start":
+      return buildGotNodeStartEvent(value, fields) as LoomEvent | undefined;
+    case "got_node_complete":
+      return buildGotNodeCompleteEvent(value, fields) as LoomEvent | undefined;
+    case "got_node_failed":
+      return buildGotNodeFailedEvent(value, fields) as LoomEvent | undefined;
+    case "got_expand":
+      return buildGotExpandEvent(value, fields) as LoomEvent | undefined;
+    case "tool_call_chunk":
+      return buildToolCallChunkEvent(value, fields) as LoomEvent | undefined;
+    case "tool_call":
+      return buildToolCallEvent(value, fields) as LoomEvent | undefined;
+    case "tool_start":
+      return buildToolStartEvent(value, fields) as LoomEvent | undefined;
+    case "tool_output":
+      return buildToolOutputEvent(value, fields) as LoomEvent | undefined;
+    case "tool_end":
+      return buildToolEndEvent(value, fields) as LoomEvent | undefined;
+    case "tool_approval":
+      return buildToolApprovalEvent(value, fields) as LoomEvent | undefined;
+    case "reply":
+      return buildReplyEvent(value, fields) as LoomEvent | undefined;
+    case "run_end":
+      return buildRunEndEvent(value, fields) as LoomEvent | undefined;
+    case "reasoning_chunk":
+      return buildReasoningChunkEvent(value, fields) as LoomEvent | undefined;
+    case "reasoning_end":
+      return buildReasoningEndEvent(value, fields) as LoomEvent | undefined;
+    case "tool_progress":
+      return buildToolProgressEvent(value, fields) as LoomEvent | undefined;
+    case "tool_approval_result":
+      return buildToolApprovalResultEvent(value, fields) as LoomEvent | undefined;
+    case "data":
+      return buildDataEvent(value, fields) as LoomEvent | undefined;
+    case "image":
+      return buildImageEvent(value, fields) as LoomEvent | undefined;
+    case "todo_list":
+      return buildTodoListEvent(value, fields) as LoomEvent | undefined;
+    case "todo_update":
+      return buildTodoUpdateEvent(value, fields) as LoomEvent | undefined;
+    case "error":
+      return buildErrorEvent(value, fields) as LoomEvent | undefined;
+    case "retrieval_complete":
+      return buildRetrievalCompleteEvent(value, fields) as LoomEvent | undefined;
+    case "compression_applied":
+      return buildCompressionAppliedEvent(value, fields) as LoomEvent | undefined;
+    case "llm_start":
+      return buildLlmStartEvent(value, fields) as LoomEvent | undefined;
+    case "llm_end":
+      return buildLlmEndEvent(value, fields) as LoomEvent | undefined;
+    case "foreign":
+      return buildForeignEvent(value, fields) as LoomEvent | undefined;
+    default:
+      return undefined;
+  }
+}

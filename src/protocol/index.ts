@@ -6,6 +6,7 @@ export { BoundedMap } from "./bounded-map.ts";
 export { ENVELOPE, SPAN_NODE_ID } from "./envelope.ts";
 export { EVENT_TYPES, EVENTS, type EventType, isSpecified, type SpecifiedType } from "./events/index.ts";
 export {
+  buildLoomEvent,
   type CheckpointEvent,
   type CompressionAppliedEvent,
   type CustomEvent,

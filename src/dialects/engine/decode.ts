@@ -64,7 +64,10 @@ export function createEngineDecoder(): Decoder {
       if (current === undefined || (current.ended && type === "session_start")) current = createRequest(undefined);
       return current;
     }
-    current = requests.getOrCreate(named, () => createRequest(named));
+    const known = requests.get(named);
+    // A request id may be used again: session_start after the end begins anew.
+    if (known !== undefined && !(known.ended && type === "session_start")) current = known;
+    else requests.set(named, (current = createRequest(named)));
     return current;
   }
 

@@ -6,6 +6,7 @@ import {
   type AnyEvent,
   type EventOf,
   errorTypeOf,
+  holdsMark,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -152,7 +153,7 @@ const CUSTOM_DATA = { note: "data_type `custom`, with `$loom`" };
 export const ENGINE_TABLE: Table<EngineFold> = {
   run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
     loses: ["message", "agent", "contiguous", "source"],
-    note: "`run_id` comes back as the request id",
+    note: "`run_id` comes back as the request id; one is made where there is none",
     back: ({ request_id, run_id }) => {
       const id = request_id ?? run_id;
       return { type: "run_start", ...(id === undefined ? {} : { run_id: id, request_id: id }) };
@@ -279,9 +280,12 @@ export const ENGINE_TABLE: Table<EngineFold> = {
     },
     CUSTOM_DATA,
   ),
-  data: carried("data", (fold, { data_type, data, metadata }, { envelope }) => [
-    frameText(fold, "data", given({ data_type, data, metadata }), envelope),
-  ]),
+  data: carried("data", (fold, event, record) => {
+    const { data_type, data, metadata } = event;
+    // Data of the user's that looks like our own wrapping is wrapped, so that it is not taken for an event.
+    if (data_type === "custom" && holdsMark(data)) return asCustomData(fold, event, record);
+    return [frameText(fold, "data", given({ data_type, data, metadata }), record.envelope)];
+  }),
   image: carriedAs(
     "data",
     (fold, { url, media_type, alt }, { envelope }) => [

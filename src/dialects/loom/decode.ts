@@ -5,10 +5,10 @@
 import {
   type AnyEvent,
   BoundedMap,
+  buildLoomEvent,
   type Envelope,
   EVENTS,
   type EventRecord,
-  type Fault,
   findEnvelopeFault,
   findLoomEventFault,
   type Hint,
@@ -39,69 +39,103 @@ export function createLoomDecoder(): Decoder {
       if (!parsed.ok) return { records: [], issues: [parsed.issue] };
       const split = splitFrame(parsed.frame);
       if ("issue" in split) return { records: [], issues: [split.issue] };
-      const { record, issues } = split;
-      return { records: [attribute(record, turns)], issues };
+      return { records: [attribute(split.record, turns)], issues: split.issues };
     },
   };
 }
 
 type Split = { readonly record: EventRecord; readonly issues: readonly Issue[] } | { readonly issue: Issue };
+type MutableEnvelope = { -readonly [K in keyof Envelope]: Envelope[K] };
 
 /** Parts a frame into envelope and event, and checks both. */
-export function splitFrame(frame: JsonObject): Split {
+function splitFrame(frame: JsonObject): Split {
   const kind = kindOf(frame);
   if (kind === undefined) {
     const seen = frame["type"] === undefined ? "neither `type` nor `reply`" : "a `type` that is not a string";
     return { issue: issueOfKind(`the frame has ${seen}`) };
   }
-  const envelopeFault = findEnvelopeFault(frame);
-  if (envelopeFault !== undefined) return { issue: issueOfFault(envelopeFault, "001 §2") };
-  const {
-    session_id,
-    run_id,
-    node_id,
-    event_id,
-    ts,
-    prev_event_id,
-    ext,
-    span_node_id,
-    type: _type,
-    reply: _reply,
-    ...rest
-  } = frame;
-  const envelope: { -readonly [K in keyof Envelope]: Envelope[K] } = {};
-  if (session_id != null) envelope.session_id = session_id as string;
-  if (run_id != null) envelope.run_id = run_id as string;
-  if (node_id != null) envelope.node_id = node_id as string;
-  if (event_id != null) envelope.event_id = event_id as number;
-  if (ts != null) envelope.ts = ts as number;
-  if (prev_event_id != null) envelope.prev_event_id = prev_event_id as number;
-  if (ext != null) envelope.ext = ext as JsonObject;
-  let event: JsonObject;
-  if (kind === "reply") {
-    event = { type: "reply", reply: frame["reply"] as string, ...rest };
-  } else {
-    event = { type: kind, ...rest };
-    if (frame["reply"] !== undefined) event = { ...event, reply: frame["reply"] };
-    if (kind === "run_start" && run_id !== undefined) event = { ...event, run_id };
-    if (kind === "got_expand") {
-      if (node_id !== undefined) event = { ...event, node_id };
-      if (typeof span_node_id === "string") envelope.node_id = span_node_id;
-      else delete envelope.node_id;
-    } else if (span_node_id !== undefined) event = { ...event, span_node_id };
+  const envelope: MutableEnvelope = {};
+  const taken = takeEnvelope(frame, envelope);
+  if (taken < 0) {
+    const fault = findEnvelopeFault(frame);
+    if (fault !== undefined) return { issue: issueOfFault(fault, "001 §2") };
   }
-  return checkEvent(envelope, event as AnyEvent);
+  if (kind === "reply" || kind === "run_start" || kind === "got_expand" || kind === "custom") {
+    return splitShared(frame, kind, envelope);
+  }
+  const hints: Hint[] = [];
+  const fault = findLoomEventFault(frame, hints);
+  if (fault !== undefined) return { issue: issueOfFault(fault, sectionOf(kind)) };
+  let fields = 0;
+  for (const _ in frame) fields++;
+  const event = buildLoomEvent(frame, fields - taken - 1) ?? dropNulls(withoutEnvelope(frame));
+  if (hints.length === 0) return { record: { envelope, event }, issues: NO_ISSUES };
+  return { record: { envelope, event }, issues: hints.map((hint) => issueOfHint(hint, sectionOf(kind))) };
 }
 
-function checkEvent(envelope: Envelope, given: AnyEvent): Split {
-  let event = given;
-  if (event.type === "custom") event = unwrapValue((event as { readonly value?: unknown }).value) ?? event;
+/**
+ * Puts the frame's envelope into `envelope`, and says how many of its fields that were; a negative number when a field
+ * is not what it should be, and `findEnvelopeFault` has the last word.
+ */
+function takeEnvelope(frame: JsonObject, envelope: MutableEnvelope): number {
+  const { session_id, run_id, node_id, event_id, ts } = frame;
+  let taken = 0;
+  if (typeof session_id === "string") {
+    envelope.session_id = session_id;
+    taken++;
+  } else if (session_id != null) return Number.NEGATIVE_INFINITY;
+  if (typeof run_id === "string") {
+    envelope.run_id = run_id;
+    taken++;
+  } else if (run_id != null) return Number.NEGATIVE_INFINITY;
+  if (typeof node_id === "string") {
+    envelope.node_id = node_id;
+    taken++;
+  } else if (node_id != null) return Number.NEGATIVE_INFINITY;
+  if (typeof event_id === "number" && event_id >= 0 && Number.isSafeInteger(event_id)) {
+    envelope.event_id = event_id;
+    taken++;
+  } else if (event_id != null) return Number.NEGATIVE_INFINITY;
+  if (typeof ts === "number") {
+    envelope.ts = ts;
+    taken++;
+  } else if (ts != null) return Number.NEGATIVE_INFINITY;
+  const { prev_event_id, ext } = frame;
+  if (prev_event_id == null && ext == null) return taken;
+  if (prev_event_id != null) envelope.prev_event_id = prev_event_id as number;
+  if (ext != null) envelope.ext = ext as JsonObject;
+  return findEnvelopeFault(frame) === undefined ? taken + (prev_event_id == null ? 0 : 1) + (ext == null ? 0 : 1) : -1;
+}
+
+function withoutEnvelope(frame: JsonObject): AnyEvent {
+  const { session_id, run_id, node_id, event_id, ts, prev_event_id, ext, ...event } = frame;
+  return event as AnyEvent;
+}
+
+/** The kinds that share a field with the envelope, travel without a type, or may hold another event. */
+function splitShared(frame: JsonObject, kind: string, envelope: MutableEnvelope): Split {
+  const { type: _given, ...own } = withoutEnvelope(frame) as JsonObject;
+  let event = { type: kind, ...own } as AnyEvent;
+  if (kind === "run_start" && frame["run_id"] !== undefined) {
+    const { type: _type, ...payload } = event as JsonObject;
+    event = { type: kind, run_id: frame["run_id"], ...payload } as AnyEvent;
+  }
+  if (kind === "got_expand") {
+    const { type: _type, span_node_id, ...payload } = event as JsonObject;
+    event = { type: kind, node_id: frame["node_id"], ...payload } as AnyEvent;
+    if (typeof span_node_id === "string") envelope.node_id = span_node_id;
+    else delete envelope.node_id;
+  }
+  if (kind === "custom") event = unwrapValue(frame["value"]) ?? event;
+  return checkEvent(envelope, event);
+}
+
+function checkEvent(envelope: Envelope, event: AnyEvent): Split {
   const hints: Hint[] = [];
-  const fault: Fault | undefined = findLoomEventFault(event, hints);
+  const fault = findLoomEventFault(event, hints);
   const section = sectionOf(event.type);
   if (fault !== undefined) return { issue: issueOfFault(fault, section) };
-  const record = { envelope, event: dropNulls(event) };
-  return { record, issues: hints.length === 0 ? NO_ISSUES : hints.map((hint) => issueOfHint(hint, section)) };
+  return { record: { envelope, event: dropNulls(event) }, issues: hints.map((hint) => issueOfHint(hint, section)) };
 }
 
 function kindOf(frame: JsonObject): string | undefined {

@@ -128,7 +128,7 @@ function end(
   extra: JsonObject | undefined,
   issues: Issue[],
 ): EventRecord[] {
-  const told = status === "error" || status === "cancelled" ? status : undefined;
+  const told = status === "completed" || status === "error" || status === "cancelled" ? status : undefined;
   const outcome = told ?? (state.lastWasError ? "error" : "completed");
   state.live = false;
   state.everDone = true;

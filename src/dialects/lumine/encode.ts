@@ -35,6 +35,8 @@ interface LumineFold {
   messageId: string | undefined;
   thinking: boolean;
   errorShown: boolean;
+  /** The frame before this one was an error: then [DONE] must say that the run completed all the same. */
+  lastWasError: boolean;
   readonly answered: Set<string>;
   readonly calls: Map<string, Call>;
 }
@@ -53,6 +55,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     messageId: undefined,
     thinking: false,
     errorShown: false,
+    lastWasError: false,
     answered: new Set(),
     calls: new Map(),
   });
@@ -109,6 +112,7 @@ function frameText(
   index = 0,
 ): string {
   const extra = extraOf(envelope, "lumine");
+  fold.lastWasError = type === "error";
   const frame: { [name: string]: Json } = {
     type,
     id: deriveId(fold.sessionId, envelope.event_id, index),
@@ -240,7 +244,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       const node = envelope.node_id;
       const sent = node === undefined ? fold.answered.size > 0 : fold.answered.has(node);
       const text = sent || reply === "" ? [] : chunks(fold, without(envelope), reply);
-      return [...text, ...finish(fold, envelope, null)];
+      return [...text, ...finish(fold, envelope, fold.lastWasError ? "completed" : null)];
     },
     { note: "its text is that of all chunks of the request; where none was sent, it goes out as one chunk first" },
   ),

@@ -207,6 +207,7 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold> = {
     },
     {
       loses: ["is_error", "output", "error_code", "duration_ms"],
+      note: "the name comes back from the announcement",
       back: ({ call_id, name, result }) => ({
         type: "tool_end",
         ...(call_id === undefined ? {} : { call_id }),

@@ -1,0 +1,256 @@
+/**
+ * The codec against JSON itself, in one run: encoding to bytes against JSON.stringify and a Buffer per frame, decoding
+ * with validation against bare JSON.parse, validation alone, and the memory of `loom convert` on a million frames.
+ * Exit code 1 when a goal is missed.
+ */
+import { spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DIALECTS } from "../src/dialects/index.ts";
+import { createNdjsonDecoder, encodeNdjsonBatch } from "../src/framing/index.ts";
+import { type EventRecord, EVENT_TYPES, findLoomEventFault, type StampedRecord } from "../src/protocol/index.ts";
+import { listVectorFiles, readVector } from "../test/vectors.ts";
+import { measure, print, report } from "./measure.ts";
+
+const FRAMES = 50_000;
+const BATCH = 64;
+const CHUNK = 64 * 1024;
+let missed = false;
+const check = (...result: Parameters<typeof report>) => {
+  if (!report(...result)) missed = true;
+};
+
+/** The records of a run as agents write it: mostly text, some reasoning and arguments, a few of everything else. */
+function realisticRecords(count: number): StampedRecord[] {
+  const words = ["The ", "answer ", "is ", "in ", "the ", "第二", "章节", ", ", "line ", "forty-two.\n"];
+  const records: StampedRecord[] = [];
+  let n = 0;
+  while (records.length < count) {
+    const run_id = `run-${++n}`;
+    const put = (event: StampedRecord["event"], node_id?: string) => {
+      const event_id = records.length + 1;
+      records.push({
+        envelope: {
+          session_id: "sess-4f1c9a",
+          run_id,
+          ...(node_id === undefined ? {} : { node_id }),
+          event_id,
+          ts: 1_760_000_000_000 + event_id * 11,
+        },
+        event,
+      });
+    };
+    put({ type: "run_start", run_id, message: "What does the second chapter say?", agent: "react", contiguous: true });
+    put({ type: "node_enter", id: "think" }, "run-think-1");
+    for (let i = 0; i < 20; i++)
+      put({ type: "reasoning_chunk", content: words[i % 10] ?? "", id: "think" }, "run-think-1");
+    for (let i = 0; i < 15; i++)
+      put({ type: "tool_call_chunk", call_id: "call_1", name: "search", arguments_delta: `"q${i}":1,` }, "run-think-1");
+    put(
+      { type: "tool_call", call_id: "call_1", name: "search", arguments: { query: "second chapter", limit: 5 } },
+      "run-think-1",
+    );
+    put({ type: "usage", prompt_tokens: 812, completion_tokens: 64, total_tokens: 876 }, "run-think-1");
+    put({ type: "node_exit", id: "think", result: "Ok" }, "run-think-1");
+    put({ type: "node_enter", id: "act" }, "run-act-2");
+    put({ type: "tool_start", call_id: "call_1", name: "search" }, "run-act-2");
+    put({ type: "tool_output", call_id: "call_1", name: "search", content: "5 documents" }, "run-act-2");
+    put(
+      {
+        type: "tool_end",
+        call_id: "call_1",
+        name: "search",
+        result: "Chapter two says that…",
+        is_error: false,
+        output: { hits: [{ title: "Chapter two", score: 0.9 }] },
+        duration_ms: 41,
+      },
+      "run-act-2",
+    );
+    put({ type: "node_exit", id: "act", result: "Ok" }, "run-act-2");
+    put({ type: "node_enter", id: "think" }, "run-think-3");
+    for (let i = 0; i < 120; i++)
+      put({ type: "message_chunk", content: words[i % 10] ?? "", id: "think" }, "run-think-3");
+    put({ type: "node_exit", id: "think", result: "Ok" }, "run-think-3");
+    put({ type: "run_end", status: "completed", summary: { total_tokens: 876, duration_ms: 1900, tool_calls: 1 } });
+    put({ type: "reply", reply: words.join("").repeat(12) }, "run-think-3");
+  }
+  return records.slice(0, count);
+}
+
+function encodeOurs(records: readonly StampedRecord[]): number {
+  const encoder = DIALECTS.loom.createEncoder();
+  let bytes = 0;
+  let batch: string[] = [];
+  for (const record of records) {
+    for (const frame of encoder.encode(record)) batch.push(frame);
+    if (batch.length < BATCH) continue;
+    bytes += encodeNdjsonBatch(batch).length;
+    batch = [];
+  }
+  return bytes + encodeNdjsonBatch(batch).length;
+}
+
+function encodePlain(frames: readonly object[]): number {
+  let bytes = 0;
+  for (const frame of frames) bytes += Buffer.from(`${JSON.stringify(frame)}\n`).length;
+  return bytes;
+}
+
+/** The flat frame a plain sender would hold: built beforehand, so that only writing it is measured. */
+function flatten(records: readonly StampedRecord[]): object[] {
+  const encoder = DIALECTS.loom.createEncoder();
+  return records.flatMap((record) => encoder.encode(record).map((text) => JSON.parse(text) as object));
+}
+
+function benchEncode(): void {
+  print("\nEncode to bytes, against JSON.stringify + Buffer.from per frame");
+  const chunks = realisticRecords(FRAMES * 2)
+    .filter((record) => record.event.type === "message_chunk")
+    .slice(0, FRAMES);
+  const flat = flatten(chunks);
+  const times = measure(
+    [
+      { name: "ours", run: () => encodeOurs(chunks) },
+      { name: "plain", run: () => encodePlain(flat) },
+    ],
+    chunks.length,
+  );
+  const ours = times.get("ours") ?? 0;
+  const plain = times.get("plain") ?? 0;
+  check(
+    "message chunks, batches of 64",
+    plain / ours,
+    "≥ 1.5",
+    plain / ours >= 1.5,
+    `${ours.toFixed(2)} µs against ${plain.toFixed(2)}`,
+  );
+  const byType = recordsByType();
+  for (const type of EVENT_TYPES) {
+    const some = byType.get(type) ?? [];
+    const many = Array.from({ length: Math.ceil(5000 / some.length) }, () => some).flat();
+    const manyFlat = flatten(many);
+    const result = measure(
+      [
+        { name: "ours", run: () => encodeOurs(many) },
+        { name: "plain", run: () => encodePlain(manyFlat) },
+      ],
+      many.length,
+      9,
+    );
+    const ratio = (result.get("plain") ?? 0) / (result.get("ours") ?? 1);
+    check(type, ratio, "≥ 1", ratio >= 1);
+  }
+}
+
+/** Records of every type, from the golden runs. */
+function recordsByType(): Map<string, StampedRecord[]> {
+  const groups = new Map<string, StampedRecord[]>();
+  for (const file of listVectorFiles("runs")) {
+    for (const record of readVector(file).records.flat() as StampedRecord[]) {
+      const group = groups.get(record.event.type) ?? [];
+      groups.set(record.event.type, group);
+      group.push({
+        ...record,
+        envelope: { ...record.envelope, session_id: "s", event_id: record.envelope.event_id ?? 1 },
+      });
+    }
+  }
+  return groups;
+}
+
+function benchDecode(): void {
+  print("\nDecode NDJSON with validation, against bare JSON.parse of the same lines");
+  const records = realisticRecords(FRAMES);
+  const encoder = DIALECTS.loom.createEncoder();
+  const lines = records.flatMap((record) => encoder.encode(record));
+  const bytes = encodeNdjsonBatch(lines);
+  const parse = () => {
+    for (const line of lines) JSON.parse(line);
+  };
+  const ours = () => {
+    const framing = createNdjsonDecoder();
+    const decoder = DIALECTS.loom.createDecoder();
+    let count = 0;
+    const take = (outcomes: ReturnType<typeof framing.push>) => {
+      for (const outcome of outcomes) if (outcome.ok) count += decoder.decode(outcome.text).records.length;
+    };
+    for (let at = 0; at < bytes.length; at += CHUNK) take(framing.push(bytes.subarray(at, at + CHUNK)));
+    take(framing.end());
+    if (count !== lines.length) throw new Error(`decoded ${count} of ${lines.length}`);
+  };
+  const times = measure(
+    [
+      { name: "ours", run: ours },
+      { name: "JSON.parse", run: parse },
+    ],
+    lines.length,
+  );
+  const a = times.get("ours") ?? 0;
+  const b = times.get("JSON.parse") ?? 0;
+  check("bytes to validated records", a / b, "≤ 1.5", a / b <= 1.5, `${a.toFixed(2)} µs against ${b.toFixed(2)}`);
+  const events = records.map((record: EventRecord) => record.event);
+  const validate = () => {
+    for (const event of events) findLoomEventFault(event);
+  };
+  const each = measure([{ name: "validate", run: validate }], events.length).get("validate") ?? 0;
+  check("validation alone, in µs per event", each, "≤ 0.3", each <= 0.3);
+}
+
+/** The highest memory of a process while it runs. Needs /proc. */
+async function benchConvertMemory(): Promise<void> {
+  print("\n`loom convert` of 1,000,000 frames, peak memory");
+  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
+  try {
+    const file = join(folder, "million.ndjson");
+    writeMillion(file);
+    for (const to of Object.keys(DIALECTS)) {
+      const { peak, seconds, code } = await runConvert(file, to);
+      const reached = code === 0 && peak < 250;
+      check(`loom → ${to}, MB`, peak, "< 250", reached, `${seconds.toFixed(1)} s`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function writeMillion(file: string): void {
+  const out = openSync(file, "w");
+  const encoder = DIALECTS.loom.createEncoder();
+  const records = realisticRecords(10_000);
+  for (let round = 0; round < 100; round++) {
+    const shifted = records.map(({ envelope, event }): StampedRecord => ({
+      envelope: { ...envelope, session_id: `sess-${round}` },
+      event,
+    }));
+    writeSync(out, encodeNdjsonBatch(shifted.flatMap((record) => encoder.encode(record))));
+  }
+  closeSync(out);
+}
+
+async function runConvert(file: string, to: string): Promise<{ peak: number; seconds: number; code: number | null }> {
+  const started = performance.now();
+  const loom = join(import.meta.dirname, "..", "bin", "loom.js");
+  const child = spawn(process.execPath, [loom, "convert", "--from", "loom", "--to", to, file], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  let peak = 0;
+  const timer = setInterval(() => {
+    try {
+      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+      peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
+    } catch {
+      // The process has just ended, or there is no /proc here.
+    }
+  }, 20);
+  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
+  clearInterval(timer);
+  return { peak, seconds: (performance.now() - started) / 1000, code };
+}
+
+print(`Node ${process.versions.node}`);
+benchEncode();
+benchDecode();
+if (!process.argv.includes("--quick")) await benchConvertMemory();
+if (missed) process.exitCode = 1;
