@@ -7,13 +7,15 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DIALECTS } from "../src/dialects/index.ts";
+import { createBatchEncoder, DIALECTS } from "../src/dialects/index.ts";
 import { createNdjsonDecoder, encodeNdjsonBatch } from "../src/framing/index.ts";
 import { type EventRecord, EVENT_TYPES, findLoomEventFault, type StampedRecord } from "../src/protocol/index.ts";
 import { listVectorFiles, readVector } from "../test/vectors.ts";
 import { measure, print, report } from "./measure.ts";
 
 const FRAMES = 50_000;
+const FOUND =
+  "Chapter two tells how the loom was built, who paid for it, and why the second beam had to be replaced. ".repeat(8);
 const BATCH = 64;
 const CHUNK = 64 * 1024;
 let missed = false;
@@ -21,18 +23,38 @@ const check = (...result: Parameters<typeof report>) => {
   if (!report(...result)) missed = true;
 };
 
-/** The records of a run as agents write it: mostly text, some reasoning and arguments, a few of everything else. */
+/**
+ * The records of runs as agents write them: mostly text in two languages, some reasoning and arguments, a few of
+ * everything else, with the state after each step; ids as long as those of real sessions and providers.
+ */
 function realisticRecords(count: number): StampedRecord[] {
   const words = ["The ", "answer ", "is ", "in ", "the ", "第二", "章节", ", ", "line ", "forty-two.\n"];
   const records: StampedRecord[] = [];
   let n = 0;
   while (records.length < count) {
-    const run_id = `run-${++n}`;
+    const run_id = `run-8a41c6f0d2b94e7f-${++n}`;
+    const messages = [{ role: "user", content: "What does the second chapter say?" }];
+    const step = (id: string, node_id: string, step: number, content: string) => {
+      messages.push({ role: "assistant", content });
+      const state = { messages: [...messages], iteration: step };
+      put({ type: "updates", id, state: { messages: messages.slice(-1) } }, node_id);
+      put({ type: "node_exit", id, result: "Ok" }, node_id);
+      put({ type: "values", state });
+      put({
+        type: "checkpoint",
+        checkpoint_id: `${run_id}-${step}`,
+        timestamp: "2026-01-02T03:04:05.678Z",
+        step,
+        state,
+        thread_id: "1e0c905e-e7a3-45ca-a553-fe0f179beaef",
+        checkpoint_ns: "",
+      });
+    };
     const put = (event: StampedRecord["event"], node_id?: string) => {
       const event_id = records.length + 1;
       records.push({
         envelope: {
-          session_id: "sess-4f1c9a",
+          session_id: "1e0c905e-e7a3-45ca-a553-fe0f179beaef",
           run_id,
           ...(node_id === undefined ? {} : { node_id }),
           event_id,
@@ -46,50 +68,64 @@ function realisticRecords(count: number): StampedRecord[] {
     for (let i = 0; i < 20; i++)
       put({ type: "reasoning_chunk", content: words[i % 10] ?? "", id: "think" }, "run-think-1");
     for (let i = 0; i < 15; i++)
-      put({ type: "tool_call_chunk", call_id: "call_1", name: "search", arguments_delta: `"q${i}":1,` }, "run-think-1");
+      put(
+        {
+          type: "tool_call_chunk",
+          call_id: "call_Jm3kT0qv9ZbXwR5uYd2LsA1c",
+          name: "search",
+          arguments_delta: `"q${i}":1,`,
+        },
+        "run-think-1",
+      );
     put(
-      { type: "tool_call", call_id: "call_1", name: "search", arguments: { query: "second chapter", limit: 5 } },
+      {
+        type: "tool_call",
+        call_id: "call_Jm3kT0qv9ZbXwR5uYd2LsA1c",
+        name: "search",
+        arguments: { query: "second chapter", limit: 5 },
+      },
       "run-think-1",
     );
     put({ type: "usage", prompt_tokens: 812, completion_tokens: 64, total_tokens: 876 }, "run-think-1");
-    put({ type: "node_exit", id: "think", result: "Ok" }, "run-think-1");
+    step("think", "run-think-1", 1, "I will search the book.");
     put({ type: "node_enter", id: "act" }, "run-act-2");
-    put({ type: "tool_start", call_id: "call_1", name: "search" }, "run-act-2");
-    put({ type: "tool_output", call_id: "call_1", name: "search", content: "5 documents" }, "run-act-2");
+    put({ type: "tool_start", call_id: "call_Jm3kT0qv9ZbXwR5uYd2LsA1c", name: "search" }, "run-act-2");
+    put(
+      { type: "tool_output", call_id: "call_Jm3kT0qv9ZbXwR5uYd2LsA1c", name: "search", content: "5 documents" },
+      "run-act-2",
+    );
     put(
       {
         type: "tool_end",
-        call_id: "call_1",
+        call_id: "call_Jm3kT0qv9ZbXwR5uYd2LsA1c",
         name: "search",
-        result: "Chapter two says that…",
+        result: FOUND,
         is_error: false,
         output: { hits: [{ title: "Chapter two", score: 0.9 }] },
         duration_ms: 41,
       },
       "run-act-2",
     );
-    put({ type: "node_exit", id: "act", result: "Ok" }, "run-act-2");
+    step("act", "run-act-2", 2, FOUND);
     put({ type: "node_enter", id: "think" }, "run-think-3");
     for (let i = 0; i < 120; i++)
       put({ type: "message_chunk", content: words[i % 10] ?? "", id: "think" }, "run-think-3");
-    put({ type: "node_exit", id: "think", result: "Ok" }, "run-think-3");
+    step("think", "run-think-3", 3, words.join("").repeat(12));
     put({ type: "run_end", status: "completed", summary: { total_tokens: 876, duration_ms: 1900, tool_calls: 1 } });
     put({ type: "reply", reply: words.join("").repeat(12) }, "run-think-3");
   }
   return records.slice(0, count);
 }
 
-function encodeOurs(records: readonly StampedRecord[]): number {
-  const encoder = DIALECTS.loom.createEncoder();
+function encodeOurs(batches: readonly (readonly StampedRecord[])[]): number {
+  const encoder = createBatchEncoder(DIALECTS.loom);
   let bytes = 0;
-  let batch: string[] = [];
-  for (const record of records) {
-    for (const frame of encoder.encode(record)) batch.push(frame);
-    if (batch.length < BATCH) continue;
-    bytes += encodeNdjsonBatch(batch).length;
-    batch = [];
-  }
-  return bytes + encodeNdjsonBatch(batch).length;
+  for (const batch of batches) bytes += encoder.encode(batch).length;
+  return bytes;
+}
+
+function inBatches(records: readonly StampedRecord[]): StampedRecord[][] {
+  return Array.from({ length: Math.ceil(records.length / BATCH) }, (_, i) => records.slice(i * BATCH, (i + 1) * BATCH));
 }
 
 function encodePlain(frames: readonly object[]): number {
@@ -110,9 +146,10 @@ function benchEncode(): void {
     .filter((record) => record.event.type === "message_chunk")
     .slice(0, FRAMES);
   const flat = flatten(chunks);
+  const chunkBatches = inBatches(chunks);
   const times = measure(
     [
-      { name: "ours", run: () => encodeOurs(chunks) },
+      { name: "ours", run: () => encodeOurs(chunkBatches) },
       { name: "plain", run: () => encodePlain(flat) },
     ],
     chunks.length,
@@ -131,9 +168,10 @@ function benchEncode(): void {
     const some = byType.get(type) ?? [];
     const many = Array.from({ length: Math.ceil(5000 / some.length) }, () => some).flat();
     const manyFlat = flatten(many);
+    const batches = inBatches(many);
     const result = measure(
       [
-        { name: "ours", run: () => encodeOurs(many) },
+        { name: "ours", run: () => encodeOurs(batches) },
         { name: "plain", run: () => encodePlain(manyFlat) },
       ],
       many.length,
@@ -144,7 +182,7 @@ function benchEncode(): void {
   }
 }
 
-/** Records of every type, from the golden runs. */
+/** Records of every type, from the golden runs, as if of one session and run: an encoder serves one at a time. */
 function recordsByType(): Map<string, StampedRecord[]> {
   const groups = new Map<string, StampedRecord[]>();
   for (const file of listVectorFiles("runs")) {
@@ -153,7 +191,12 @@ function recordsByType(): Map<string, StampedRecord[]> {
       groups.set(record.event.type, group);
       group.push({
         ...record,
-        envelope: { ...record.envelope, session_id: "s", event_id: record.envelope.event_id ?? 1 },
+        envelope: {
+          ...record.envelope,
+          session_id: "1e0c905e-e7a3-45ca-a553-fe0f179beaef",
+          run_id: "run-8a41c6f0d2b94e7f-1",
+          event_id: record.envelope.event_id ?? 1,
+        },
       });
     }
   }

@@ -42,7 +42,7 @@ const answer = event(
   { content: text },
   { channel: fc.constant("answer"), format: fc.constantFrom("markdown", "text"), is_complete: fc.boolean() },
 );
-const chunkPart: fc.Arbitrary<Part> = answer.map((made) => (_n, node) => [{ ...made, id: node } as AnyEvent]);
+const chunkPart: fc.Arbitrary<Part> = answer.map((made) => (_n, node) => [{ ...made, id: node }]);
 const thoughtPart: fc.Arbitrary<Part> = text.map((content) => (_n, node) => [
   { type: "message_chunk", content, id: node, channel: "thought" },
 ]);
@@ -81,7 +81,7 @@ const toolPart: fc.Arbitrary<Part> = fc
       events.push({ type: "tool_call_chunk", call_id, name, arguments_delta: whole.slice(0, 2) });
       events.push({ type: "tool_call_chunk", call_id, arguments_delta: whole.slice(2) });
     }
-    events.push({ type: "tool_call", call_id, name, arguments: args, ...made.description } as AnyEvent);
+    events.push({ type: "tool_call", call_id, name, arguments: args, ...made.description });
     if (made.approval !== "none") {
       events.push({ type: "tool_approval", call_id, name, arguments: args });
       events.push({ type: "tool_approval_result", call_id, name, decision: refused ? "rejected" : "approved" });
@@ -92,7 +92,7 @@ const toolPart: fc.Arbitrary<Part> = fc
       for (const content of made.output) events.push({ type: "tool_output", call_id, name, content });
     }
     const [result, more] = made.end;
-    events.push({ type: "tool_end", call_id, name, result, is_error: refused || made.fails, ...more } as AnyEvent);
+    events.push({ type: "tool_end", call_id, name, result, is_error: refused || made.fails, ...more });
     return events;
   });
 
@@ -118,7 +118,7 @@ const modelPart: fc.Arbitrary<Part> = maybe({
 }).map((end) => (n) => [
   { type: "llm_start", llm_call_id: `llm_${n}`, model: "m" },
   { type: "usage", prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-  { type: "llm_end", llm_call_id: `llm_${n}`, ...end } as AnyEvent,
+  { type: "llm_end", llm_call_id: `llm_${n}`, ...end },
 ]);
 
 const graphPart: fc.Arbitrary<Part> = fc.tuple(text, fc.boolean()).map(([words, fails]) => (n) => {
@@ -219,7 +219,7 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
           event,
         });
       };
-      put({ type: "run_start", run_id, contiguous: true, ...start } as AnyEvent);
+      put({ type: "run_start", run_id, contiguous: true, ...start });
       let said = "";
       let last = "";
       for (const [k, { name, parts }] of nodes.entries()) {
@@ -238,7 +238,7 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
       }
       const frames = records.length - first + (status === "completed" ? 3 : 2);
       const proof = { first_event_id: first, last_event_id: first + frames - 1, frame_count: frames };
-      put({ type: "run_end", status, ...end, ...proof } as AnyEvent);
+      put({ type: "run_end", status, ...end, ...proof });
       const spoke = records.some(
         (r) =>
           r.envelope.run_id === run_id &&

@@ -59,30 +59,32 @@ ${tags.map((t) => `    case ${quote(t)}:\n      return check${pascalCase(t)}${su
  */
 function emitBuilders({ union, suffix, shapes }: CodeRequest): string {
   const builders = Object.entries(shapes).map(([tag, shape]) => {
-    const lines = Object.entries(shape.fields).flatMap(([name, field]) => {
+    const all = Object.entries(shape.fields);
+    const required = all.filter(([, field]) => field.required).map(([name]) => name);
+    const literal = [`type: ${quote(tag)}`, ...required.map((name) => `${name}: value[${quote(name)}]`)].join(", ");
+    const lines = all.flatMap(([name, field]) => {
+      if (field.required) return [`  event[${quote(name)}] = value[${quote(name)}];`];
       const local = `${name.replaceAll(/\W/g, "_")}_`;
-      const read = `  const ${local} = value[${quote(name)}];`;
-      const take = `event[${quote(name)}] = ${local};`;
-      if (field.required) return [read, `  ${take}`];
       return [
-        read,
+        `  const ${local} = value[${quote(name)}];`,
         `  if (${local} !== undefined) {`,
         `    if (${local} === null) return undefined;`,
-        `    ${take}`,
+        `    event[${quote(name)}] = ${local};`,
         "    left--;",
         "  }",
       ];
     });
-    const required = Object.values(shape.fields).filter((field) => field.required).length;
-    const hasOptional = required < Object.keys(shape.fields).length;
-    return [
-      `function build${pascalCase(tag)}${suffix}(value: Value, fields: number): Built | undefined {`,
+    const head = `function build${pascalCase(tag)}${suffix}(value: Value, fields: number): Built | undefined {`;
+    // An object made whole is much cheaper than one that grows.
+    const bare = `  if (fields === ${required.length}) return { ${literal} };`;
+    if (required.length === all.length) return [head, bare, "  return undefined;", "}"].join("\n");
+    const grown = [
       `  const event: Built = { type: ${quote(tag)} };`,
-      ...(hasOptional ? [`  let left = fields - ${required};`] : []),
+      `  let left = fields - ${required.length};`,
       ...lines,
-      `  return ${hasOptional ? "left === 0" : `fields === ${required}`} ? event : undefined;`,
-      "}",
-    ].join("\n");
+      "  return left === 0 ? event : undefined;",
+    ];
+    return [head, bare, ...grown, "}"].join("\n");
   });
   const cases = Object.keys(shapes).map(
     (tag) =>

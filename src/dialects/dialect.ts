@@ -29,6 +29,11 @@ export interface Encoder {
   readonly held?: number;
 }
 
+/** Many records at once, as NDJSON bytes: what a server writes in one go. */
+export interface BatchEncoder {
+  encode(records: readonly StampedRecord[]): Uint8Array;
+}
+
 export interface EncoderOptions {
   /** loom only: types of ours travel as `custom`, for receivers that know the 23 types alone. */
   readonly strict?: boolean;
@@ -46,6 +51,8 @@ export interface Dialect {
   readonly title: string;
   createDecoder(): Decoder;
   createEncoder(options?: EncoderOptions): Encoder;
+  /** A faster way to the same bytes, where there is one. */
+  createBatchEncoder?(options?: EncoderOptions): BatchEncoder;
   /** What becomes of each event type. */
   readonly ledger: { readonly [T in EventType]: Fate };
   /** Rules of this wire beyond those of frames and life cycles. */

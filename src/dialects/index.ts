@@ -29,7 +29,7 @@ export function detectDialect(texts: readonly string[]): Dialect | undefined {
 }
 
 export { DETECTION_FRAMES } from "./detect.ts";
-export type { Decoded, Decoder, Dialect, DialectName, Encoder, EncoderOptions } from "./dialect.ts";
+export type { BatchEncoder, Decoded, Decoder, Dialect, DialectName, Encoder, EncoderOptions } from "./dialect.ts";
 export type { Fate } from "./ledger.ts";
 export {
   type CheckedFrame,
@@ -47,3 +47,4 @@ export {
 } from "./convert-stream.ts";
 export { createStamper } from "./stamp.ts";
 export { dialectSchema, dialectSchemas } from "./schemas.ts";
+export { createBatchEncoder } from "./encode-batch.ts";

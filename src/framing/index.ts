@@ -1,4 +1,5 @@
 /** Bytes ↔ frames: NDJSON and server-sent events. Browser-safe; knows no event and no JSON. */
+export { ByteWriter } from "./byte-writer.ts";
 export { detectFraming, type Framing } from "./detect.ts";
 export {
   DEFAULT_MAX_LINE_BYTES,

@@ -1520,6 +1520,7 @@ export function findLoomEventFault(given: object, hints?: Hint[]): Fault | undef
 type Built = { [field: string]: unknown };
 
 function buildRunStartEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 0) return { type: "run_start" };
   const event: Built = { type: "run_start" };
   let left = fields - 0;
   const run_id_ = value["run_id"];
@@ -1562,28 +1563,21 @@ function buildRunStartEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildNodeEnterEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "node_enter" };
-  const id_ = value["id"];
-  event["id"] = id_;
-  return fields === 1 ? event : undefined;
+  if (fields === 1) return { type: "node_enter", id: value["id"] };
+  return undefined;
 }
 
 function buildNodeExitEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "node_exit" };
-  const id_ = value["id"];
-  event["id"] = id_;
-  const result_ = value["result"];
-  event["result"] = result_;
-  return fields === 2 ? event : undefined;
+  if (fields === 2) return { type: "node_exit", id: value["id"], result: value["result"] };
+  return undefined;
 }
 
 function buildMessageChunkEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "message_chunk", content: value["content"], id: value["id"] };
   const event: Built = { type: "message_chunk" };
   let left = fields - 2;
-  const content_ = value["content"];
-  event["content"] = content_;
-  const id_ = value["id"];
-  event["id"] = id_;
+  event["content"] = value["content"];
+  event["id"] = value["id"];
   const channel_ = value["channel"];
   if (channel_ !== undefined) {
     if (channel_ === null) return undefined;
@@ -1606,14 +1600,12 @@ function buildMessageChunkEvent(value: Value, fields: number): Built | undefined
 }
 
 function buildUsageEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 3) return { type: "usage", prompt_tokens: value["prompt_tokens"], completion_tokens: value["completion_tokens"], total_tokens: value["total_tokens"] };
   const event: Built = { type: "usage" };
   let left = fields - 3;
-  const prompt_tokens_ = value["prompt_tokens"];
-  event["prompt_tokens"] = prompt_tokens_;
-  const completion_tokens_ = value["completion_tokens"];
-  event["completion_tokens"] = completion_tokens_;
-  const total_tokens_ = value["total_tokens"];
-  event["total_tokens"] = total_tokens_;
+  event["prompt_tokens"] = value["prompt_tokens"];
+  event["completion_tokens"] = value["completion_tokens"];
+  event["total_tokens"] = value["total_tokens"];
   const llm_call_id_ = value["llm_call_id"];
   if (llm_call_id_ !== undefined) {
     if (llm_call_id_ === null) return undefined;
@@ -1624,39 +1616,28 @@ function buildUsageEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildValuesEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "values" };
-  const state_ = value["state"];
-  event["state"] = state_;
-  return fields === 1 ? event : undefined;
+  if (fields === 1) return { type: "values", state: value["state"] };
+  return undefined;
 }
 
 function buildUpdatesEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "updates" };
-  const id_ = value["id"];
-  event["id"] = id_;
-  const state_ = value["state"];
-  event["state"] = state_;
-  return fields === 2 ? event : undefined;
+  if (fields === 2) return { type: "updates", id: value["id"], state: value["state"] };
+  return undefined;
 }
 
 function buildCustomEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "custom" };
-  const value_ = value["value"];
-  event["value"] = value_;
-  return fields === 1 ? event : undefined;
+  if (fields === 1) return { type: "custom", value: value["value"] };
+  return undefined;
 }
 
 function buildCheckpointEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 4) return { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"] };
   const event: Built = { type: "checkpoint" };
   let left = fields - 4;
-  const checkpoint_id_ = value["checkpoint_id"];
-  event["checkpoint_id"] = checkpoint_id_;
-  const timestamp_ = value["timestamp"];
-  event["timestamp"] = timestamp_;
-  const step_ = value["step"];
-  event["step"] = step_;
-  const state_ = value["state"];
-  event["state"] = state_;
+  event["checkpoint_id"] = value["checkpoint_id"];
+  event["timestamp"] = value["timestamp"];
+  event["step"] = value["step"];
+  event["state"] = value["state"];
   const thread_id_ = value["thread_id"];
   if (thread_id_ !== undefined) {
     if (thread_id_ === null) return undefined;
@@ -1673,10 +1654,10 @@ function buildCheckpointEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildTotExpandEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "tot_expand", candidates: value["candidates"] };
   const event: Built = { type: "tot_expand" };
   let left = fields - 1;
-  const candidates_ = value["candidates"];
-  event["candidates"] = candidates_;
+  event["candidates"] = value["candidates"];
   const ids_ = value["ids"];
   if (ids_ !== undefined) {
     if (ids_ === null) return undefined;
@@ -1699,12 +1680,11 @@ function buildTotExpandEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildTotEvaluateEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"] };
   const event: Built = { type: "tot_evaluate" };
   let left = fields - 2;
-  const chosen_ = value["chosen"];
-  event["chosen"] = chosen_;
-  const scores_ = value["scores"];
-  event["scores"] = scores_;
+  event["chosen"] = value["chosen"];
+  event["scores"] = value["scores"];
   const ids_ = value["ids"];
   if (ids_ !== undefined) {
     if (ids_ === null) return undefined;
@@ -1727,12 +1707,11 @@ function buildTotEvaluateEvent(value: Value, fields: number): Built | undefined 
 }
 
 function buildTotBacktrackEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"] };
   const event: Built = { type: "tot_backtrack" };
   let left = fields - 2;
-  const reason_ = value["reason"];
-  event["reason"] = reason_;
-  const to_depth_ = value["to_depth"];
-  event["to_depth"] = to_depth_;
+  event["reason"] = value["reason"];
+  event["to_depth"] = value["to_depth"];
   const from_ = value["from"];
   if (from_ !== undefined) {
     if (from_ === null) return undefined;
@@ -1749,14 +1728,12 @@ function buildTotBacktrackEvent(value: Value, fields: number): Built | undefined
 }
 
 function buildGotPlanEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 3) return { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"] };
   const event: Built = { type: "got_plan" };
   let left = fields - 3;
-  const node_count_ = value["node_count"];
-  event["node_count"] = node_count_;
-  const edge_count_ = value["edge_count"];
-  event["edge_count"] = edge_count_;
-  const node_ids_ = value["node_ids"];
-  event["node_ids"] = node_ids_;
+  event["node_count"] = value["node_count"];
+  event["edge_count"] = value["edge_count"];
+  event["node_ids"] = value["node_ids"];
   const edges_ = value["edges"];
   if (edges_ !== undefined) {
     if (edges_ === null) return undefined;
@@ -1773,39 +1750,27 @@ function buildGotPlanEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildGotNodeStartEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "got_node_start" };
-  const id_ = value["id"];
-  event["id"] = id_;
-  return fields === 1 ? event : undefined;
+  if (fields === 1) return { type: "got_node_start", id: value["id"] };
+  return undefined;
 }
 
 function buildGotNodeCompleteEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "got_node_complete" };
-  const id_ = value["id"];
-  event["id"] = id_;
-  const result_summary_ = value["result_summary"];
-  event["result_summary"] = result_summary_;
-  return fields === 2 ? event : undefined;
+  if (fields === 2) return { type: "got_node_complete", id: value["id"], result_summary: value["result_summary"] };
+  return undefined;
 }
 
 function buildGotNodeFailedEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "got_node_failed" };
-  const id_ = value["id"];
-  event["id"] = id_;
-  const error_ = value["error"];
-  event["error"] = error_;
-  return fields === 2 ? event : undefined;
+  if (fields === 2) return { type: "got_node_failed", id: value["id"], error: value["error"] };
+  return undefined;
 }
 
 function buildGotExpandEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 3) return { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"] };
   const event: Built = { type: "got_expand" };
   let left = fields - 3;
-  const node_id_ = value["node_id"];
-  event["node_id"] = node_id_;
-  const nodes_added_ = value["nodes_added"];
-  event["nodes_added"] = nodes_added_;
-  const edges_added_ = value["edges_added"];
-  event["edges_added"] = edges_added_;
+  event["node_id"] = value["node_id"];
+  event["nodes_added"] = value["nodes_added"];
+  event["edges_added"] = value["edges_added"];
   const nodes_ = value["nodes"];
   if (nodes_ !== undefined) {
     if (nodes_ === null) return undefined;
@@ -1822,6 +1787,7 @@ function buildGotExpandEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildToolCallChunkEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "tool_call_chunk", arguments_delta: value["arguments_delta"] };
   const event: Built = { type: "tool_call_chunk" };
   let left = fields - 1;
   const call_id_ = value["call_id"];
@@ -1836,8 +1802,7 @@ function buildToolCallChunkEvent(value: Value, fields: number): Built | undefine
     event["name"] = name_;
     left--;
   }
-  const arguments_delta_ = value["arguments_delta"];
-  event["arguments_delta"] = arguments_delta_;
+  event["arguments_delta"] = value["arguments_delta"];
   const index_ = value["index"];
   if (index_ !== undefined) {
     if (index_ === null) return undefined;
@@ -1848,6 +1813,7 @@ function buildToolCallChunkEvent(value: Value, fields: number): Built | undefine
 }
 
 function buildToolCallEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "tool_call", name: value["name"], arguments: value["arguments"] };
   const event: Built = { type: "tool_call" };
   let left = fields - 2;
   const call_id_ = value["call_id"];
@@ -1856,10 +1822,8 @@ function buildToolCallEvent(value: Value, fields: number): Built | undefined {
     event["call_id"] = call_id_;
     left--;
   }
-  const name_ = value["name"];
-  event["name"] = name_;
-  const arguments_ = value["arguments"];
-  event["arguments"] = arguments_;
+  event["name"] = value["name"];
+  event["arguments"] = value["arguments"];
   const description_ = value["description"];
   if (description_ !== undefined) {
     if (description_ === null) return undefined;
@@ -1882,6 +1846,7 @@ function buildToolCallEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildToolStartEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "tool_start", name: value["name"] };
   const event: Built = { type: "tool_start" };
   let left = fields - 1;
   const call_id_ = value["call_id"];
@@ -1890,12 +1855,12 @@ function buildToolStartEvent(value: Value, fields: number): Built | undefined {
     event["call_id"] = call_id_;
     left--;
   }
-  const name_ = value["name"];
-  event["name"] = name_;
+  event["name"] = value["name"];
   return left === 0 ? event : undefined;
 }
 
 function buildToolOutputEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "tool_output", name: value["name"], content: value["content"] };
   const event: Built = { type: "tool_output" };
   let left = fields - 2;
   const call_id_ = value["call_id"];
@@ -1904,14 +1869,13 @@ function buildToolOutputEvent(value: Value, fields: number): Built | undefined {
     event["call_id"] = call_id_;
     left--;
   }
-  const name_ = value["name"];
-  event["name"] = name_;
-  const content_ = value["content"];
-  event["content"] = content_;
+  event["name"] = value["name"];
+  event["content"] = value["content"];
   return left === 0 ? event : undefined;
 }
 
 function buildToolEndEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 3) return { type: "tool_end", name: value["name"], result: value["result"], is_error: value["is_error"] };
   const event: Built = { type: "tool_end" };
   let left = fields - 3;
   const call_id_ = value["call_id"];
@@ -1920,12 +1884,9 @@ function buildToolEndEvent(value: Value, fields: number): Built | undefined {
     event["call_id"] = call_id_;
     left--;
   }
-  const name_ = value["name"];
-  event["name"] = name_;
-  const result_ = value["result"];
-  event["result"] = result_;
-  const is_error_ = value["is_error"];
-  event["is_error"] = is_error_;
+  event["name"] = value["name"];
+  event["result"] = value["result"];
+  event["is_error"] = value["is_error"];
   const output_ = value["output"];
   if (output_ !== undefined) {
     if (output_ === null) return undefined;
@@ -1948,6 +1909,7 @@ function buildToolEndEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildToolApprovalEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "tool_approval", name: value["name"], arguments: value["arguments"] };
   const event: Built = { type: "tool_approval" };
   let left = fields - 2;
   const call_id_ = value["call_id"];
@@ -1956,10 +1918,8 @@ function buildToolApprovalEvent(value: Value, fields: number): Built | undefined
     event["call_id"] = call_id_;
     left--;
   }
-  const name_ = value["name"];
-  event["name"] = name_;
-  const arguments_ = value["arguments"];
-  event["arguments"] = arguments_;
+  event["name"] = value["name"];
+  event["arguments"] = value["arguments"];
   const expires_at_ = value["expires_at"];
   if (expires_at_ !== undefined) {
     if (expires_at_ === null) return undefined;
@@ -1970,17 +1930,15 @@ function buildToolApprovalEvent(value: Value, fields: number): Built | undefined
 }
 
 function buildReplyEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "reply" };
-  const reply_ = value["reply"];
-  event["reply"] = reply_;
-  return fields === 1 ? event : undefined;
+  if (fields === 1) return { type: "reply", reply: value["reply"] };
+  return undefined;
 }
 
 function buildRunEndEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "run_end", status: value["status"] };
   const event: Built = { type: "run_end" };
   let left = fields - 1;
-  const status_ = value["status"];
-  event["status"] = status_;
+  event["status"] = value["status"];
   const summary_ = value["summary"];
   if (summary_ !== undefined) {
     if (summary_ === null) return undefined;
@@ -2021,10 +1979,10 @@ function buildRunEndEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildReasoningChunkEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "reasoning_chunk", content: value["content"] };
   const event: Built = { type: "reasoning_chunk" };
   let left = fields - 1;
-  const content_ = value["content"];
-  event["content"] = content_;
+  event["content"] = value["content"];
   const id_ = value["id"];
   if (id_ !== undefined) {
     if (id_ === null) return undefined;
@@ -2041,6 +1999,7 @@ function buildReasoningChunkEvent(value: Value, fields: number): Built | undefin
 }
 
 function buildReasoningEndEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 0) return { type: "reasoning_end" };
   const event: Built = { type: "reasoning_end" };
   let left = fields - 0;
   const id_ = value["id"];
@@ -2059,6 +2018,7 @@ function buildReasoningEndEvent(value: Value, fields: number): Built | undefined
 }
 
 function buildToolProgressEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "tool_progress", progress: value["progress"] };
   const event: Built = { type: "tool_progress" };
   let left = fields - 1;
   const call_id_ = value["call_id"];
@@ -2073,8 +2033,7 @@ function buildToolProgressEvent(value: Value, fields: number): Built | undefined
     event["name"] = name_;
     left--;
   }
-  const progress_ = value["progress"];
-  event["progress"] = progress_;
+  event["progress"] = value["progress"];
   const message_ = value["message"];
   if (message_ !== undefined) {
     if (message_ === null) return undefined;
@@ -2085,6 +2044,7 @@ function buildToolProgressEvent(value: Value, fields: number): Built | undefined
 }
 
 function buildToolApprovalResultEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "tool_approval_result", decision: value["decision"] };
   const event: Built = { type: "tool_approval_result" };
   let left = fields - 1;
   const call_id_ = value["call_id"];
@@ -2099,8 +2059,7 @@ function buildToolApprovalResultEvent(value: Value, fields: number): Built | und
     event["name"] = name_;
     left--;
   }
-  const decision_ = value["decision"];
-  event["decision"] = decision_;
+  event["decision"] = value["decision"];
   const reason_ = value["reason"];
   if (reason_ !== undefined) {
     if (reason_ === null) return undefined;
@@ -2123,12 +2082,11 @@ function buildToolApprovalResultEvent(value: Value, fields: number): Built | und
 }
 
 function buildDataEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "data", data_type: value["data_type"], data: value["data"] };
   const event: Built = { type: "data" };
   let left = fields - 2;
-  const data_type_ = value["data_type"];
-  event["data_type"] = data_type_;
-  const data_ = value["data"];
-  event["data"] = data_;
+  event["data_type"] = value["data_type"];
+  event["data"] = value["data"];
   const metadata_ = value["metadata"];
   if (metadata_ !== undefined) {
     if (metadata_ === null) return undefined;
@@ -2139,10 +2097,10 @@ function buildDataEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildImageEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "image", url: value["url"] };
   const event: Built = { type: "image" };
   let left = fields - 1;
-  const url_ = value["url"];
-  event["url"] = url_;
+  event["url"] = value["url"];
   const media_type_ = value["media_type"];
   if (media_type_ !== undefined) {
     if (media_type_ === null) return undefined;
@@ -2159,28 +2117,26 @@ function buildImageEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildTodoListEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "todo_list", list_id: value["list_id"], items: value["items"] };
   const event: Built = { type: "todo_list" };
   let left = fields - 2;
-  const list_id_ = value["list_id"];
-  event["list_id"] = list_id_;
+  event["list_id"] = value["list_id"];
   const title_ = value["title"];
   if (title_ !== undefined) {
     if (title_ === null) return undefined;
     event["title"] = title_;
     left--;
   }
-  const items_ = value["items"];
-  event["items"] = items_;
+  event["items"] = value["items"];
   return left === 0 ? event : undefined;
 }
 
 function buildTodoUpdateEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 2) return { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"] };
   const event: Built = { type: "todo_update" };
   let left = fields - 2;
-  const list_id_ = value["list_id"];
-  event["list_id"] = list_id_;
-  const item_id_ = value["item_id"];
-  event["item_id"] = item_id_;
+  event["list_id"] = value["list_id"];
+  event["item_id"] = value["item_id"];
   const completed_ = value["completed"];
   if (completed_ !== undefined) {
     if (completed_ === null) return undefined;
@@ -2197,10 +2153,10 @@ function buildTodoUpdateEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildErrorEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "error", message: value["message"] };
   const event: Built = { type: "error" };
   let left = fields - 1;
-  const message_ = value["message"];
-  event["message"] = message_;
+  event["message"] = value["message"];
   const code_ = value["code"];
   if (code_ !== undefined) {
     if (code_ === null) return undefined;
@@ -2241,10 +2197,10 @@ function buildErrorEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildRetrievalCompleteEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "retrieval_complete", doc_count: value["doc_count"] };
   const event: Built = { type: "retrieval_complete" };
   let left = fields - 1;
-  const doc_count_ = value["doc_count"];
-  event["doc_count"] = doc_count_;
+  event["doc_count"] = value["doc_count"];
   const query_ = value["query"];
   if (query_ !== undefined) {
     if (query_ === null) return undefined;
@@ -2261,19 +2217,15 @@ function buildRetrievalCompleteEvent(value: Value, fields: number): Built | unde
 }
 
 function buildCompressionAppliedEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "compression_applied" };
-  const before_tokens_ = value["before_tokens"];
-  event["before_tokens"] = before_tokens_;
-  const after_tokens_ = value["after_tokens"];
-  event["after_tokens"] = after_tokens_;
-  return fields === 2 ? event : undefined;
+  if (fields === 2) return { type: "compression_applied", before_tokens: value["before_tokens"], after_tokens: value["after_tokens"] };
+  return undefined;
 }
 
 function buildLlmStartEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "llm_start", llm_call_id: value["llm_call_id"] };
   const event: Built = { type: "llm_start" };
   let left = fields - 1;
-  const llm_call_id_ = value["llm_call_id"];
-  event["llm_call_id"] = llm_call_id_;
+  event["llm_call_id"] = value["llm_call_id"];
   const model_ = value["model"];
   if (model_ !== undefined) {
     if (model_ === null) return undefined;
@@ -2290,10 +2242,10 @@ function buildLlmStartEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildLlmEndEvent(value: Value, fields: number): Built | undefined {
+  if (fields === 1) return { type: "llm_end", llm_call_id: value["llm_call_id"] };
   const event: Built = { type: "llm_end" };
   let left = fields - 1;
-  const llm_call_id_ = value["llm_call_id"];
-  event["llm_call_id"] = llm_call_id_;
+  event["llm_call_id"] = value["llm_call_id"];
   const model_ = value["model"];
   if (model_ !== undefined) {
     if (model_ === null) return undefined;
@@ -2322,12 +2274,8 @@ function buildLlmEndEvent(value: Value, fields: number): Built | undefined {
 }
 
 function buildForeignEvent(value: Value, fields: number): Built | undefined {
-  const event: Built = { type: "foreign" };
-  const dialect_ = value["dialect"];
-  event["dialect"] = dialect_;
-  const frame_ = value["frame"];
-  event["frame"] = frame_;
-  return fields === 2 ? event : undefined;
+  if (fields === 2) return { type: "foreign", dialect: value["dialect"], frame: value["frame"] };
+  return undefined;
 }
 
 /** Takes the event out of a checked frame that has `fields` fields beside its type and its envelope. */

@@ -18,8 +18,13 @@ export const MAX_JSON_DEPTH = 256;
 export function isDeeperThan(value: unknown, limit: number = MAX_JSON_DEPTH): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (limit <= 0) return true;
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof inner === "object" && inner !== null && isDeeperThan(inner, limit - 1)) return true;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object" && isDeeperThan(item, limit - 1)) return true;
+    return false;
+  }
+  for (const key in value) {
+    const inner = (value as { readonly [key: string]: unknown })[key];
+    if (typeof inner === "object" && isDeeperThan(inner, limit - 1)) return true;
   }
   return false;
 }

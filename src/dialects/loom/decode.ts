@@ -7,18 +7,19 @@ import {
   BoundedMap,
   buildLoomEvent,
   type Envelope,
+  type Fault,
   EVENTS,
-  type EventRecord,
   findEnvelopeFault,
   findLoomEventFault,
   type Hint,
+  isJsonObject,
   isKnownType,
   type Issue,
   isTerminal,
   type JsonObject,
   unwrapValue,
 } from "../../protocol/index.ts";
-import type { Decoder } from "../dialect.ts";
+import type { Decoded, Decoder } from "../dialect.ts";
 import { issueOfFault, issueOfHint, issueOfKind, parseFrame } from "../parse-frame.ts";
 
 const MAX_SESSIONS = 10_000;
@@ -26,85 +27,121 @@ const NO_ISSUES: readonly Issue[] = [];
 
 /** The run a session is in, for frames that do not name theirs. */
 interface Turn {
-  runId: string | undefined;
+  readonly runId: string | undefined;
   /** A frame after run_start named its run: from then on a frame that names none belongs to none. */
   explicit: boolean;
 }
 
 export function createLoomDecoder(): Decoder {
-  const turns = new BoundedMap<Turn>(MAX_SESSIONS);
+  const turns = new Turns();
   return {
-    decode(text) {
-      const parsed = parseFrame(text);
-      if (!parsed.ok) return { records: [], issues: [parsed.issue] };
-      const split = splitFrame(parsed.frame);
-      if ("issue" in split) return { records: [], issues: [split.issue] };
-      return { records: [attribute(split.record, turns)], issues: split.issues };
+    decode(text): Decoded {
+      let frame: unknown;
+      try {
+        frame = JSON.parse(text);
+      } catch {
+        // Said in words below.
+      }
+      if (!isJsonObject(frame)) {
+        const parsed = parseFrame(text);
+        return { records: [], issues: parsed.ok ? [] : [parsed.issue] };
+      }
+      return readFrame(frame, turns);
     },
   };
 }
 
-type Split = { readonly record: EventRecord; readonly issues: readonly Issue[] } | { readonly issue: Issue };
+/** The turns of the sessions in a stream; the one asked for last is at hand, since frames come in long rows of one session. */
+class Turns {
+  readonly #turns = new BoundedMap<Turn>(MAX_SESSIONS);
+  #session: string | undefined;
+  #turn: Turn | undefined;
+
+  get(session: string): Turn | undefined {
+    if (session === this.#session) return this.#turn;
+    this.#session = session;
+    this.#turn = this.#turns.get(session);
+    return this.#turn;
+  }
+
+  set(session: string, turn: Turn | undefined): void {
+    if (turn === undefined) this.#turns.delete(session);
+    else this.#turns.set(session, turn);
+    this.#session = session;
+    this.#turn = turn;
+  }
+}
+
 type MutableEnvelope = { -readonly [K in keyof Envelope]: Envelope[K] };
 
-/** Parts a frame into envelope and event, and checks both. */
-function splitFrame(frame: JsonObject): Split {
+/** Filled by a validator and emptied at once: frames with hints are rare, and an array per frame is not free. */
+const HINTS: Hint[] = [];
+
+/** Parts a frame into envelope and event, checks both, and says which run it belongs to. */
+function readFrame(frame: JsonObject, turns: Turns): Decoded {
   const kind = kindOf(frame);
   if (kind === undefined) {
     const seen = frame["type"] === undefined ? "neither `type` nor `reply`" : "a `type` that is not a string";
-    return { issue: issueOfKind(`the frame has ${seen}`) };
+    return refuse(issueOfKind(`the frame has ${seen}`));
   }
-  const envelope: MutableEnvelope = {};
-  const taken = takeEnvelope(frame, envelope);
-  if (taken < 0) {
-    const fault = findEnvelopeFault(frame);
-    if (fault !== undefined) return { issue: issueOfFault(fault, "001 §2") };
-  }
-  if (kind === "reply" || kind === "run_start" || kind === "got_expand" || kind === "custom") {
-    return splitShared(frame, kind, envelope);
-  }
-  const hints: Hint[] = [];
-  const fault = findLoomEventFault(frame, hints);
-  if (fault !== undefined) return { issue: issueOfFault(fault, sectionOf(kind)) };
-  let fields = 0;
-  for (const _ in frame) fields++;
-  const event = buildLoomEvent(frame, fields - taken - 1) ?? dropNulls(withoutEnvelope(frame));
-  if (hints.length === 0) return { record: { envelope, event }, issues: NO_ISSUES };
-  return { record: { envelope, event }, issues: hints.map((hint) => issueOfHint(hint, sectionOf(kind))) };
+  const envelope = takeEnvelope(frame);
+  if (envelope === undefined) return refuse(issueOfFault(findEnvelopeFault(frame) as Fault, "001 §2"));
+  const shared = kind === "reply" || kind === "run_start" || kind === "got_expand" || kind === "custom";
+  const checked = shared ? liftEvent(frame, kind, envelope) : frame;
+  const fault = findLoomEventFault(checked, HINTS);
+  const issues = HINTS.length === 0 ? NO_ISSUES : takeHints(kind);
+  if (fault !== undefined) return refuse(issueOfFault(fault, sectionOf((checked as AnyEvent).type)));
+  const built = shared ? undefined : buildLoomEvent(frame, countFields(frame, envelope));
+  const event = built ?? dropNulls(shared ? (checked as AnyEvent) : withoutEnvelope(frame));
+  attribute(envelope, event, turns);
+  return { records: [{ envelope, event }], issues };
 }
 
-/**
- * Puts the frame's envelope into `envelope`, and says how many of its fields that were; a negative number when a field
- * is not what it should be, and `findEnvelopeFault` has the last word.
- */
-function takeEnvelope(frame: JsonObject, envelope: MutableEnvelope): number {
-  const { session_id, run_id, node_id, event_id, ts } = frame;
-  let taken = 0;
-  if (typeof session_id === "string") {
-    envelope.session_id = session_id;
-    taken++;
-  } else if (session_id != null) return Number.NEGATIVE_INFINITY;
-  if (typeof run_id === "string") {
-    envelope.run_id = run_id;
-    taken++;
-  } else if (run_id != null) return Number.NEGATIVE_INFINITY;
-  if (typeof node_id === "string") {
-    envelope.node_id = node_id;
-    taken++;
-  } else if (node_id != null) return Number.NEGATIVE_INFINITY;
-  if (typeof event_id === "number" && event_id >= 0 && Number.isSafeInteger(event_id)) {
-    envelope.event_id = event_id;
-    taken++;
-  } else if (event_id != null) return Number.NEGATIVE_INFINITY;
-  if (typeof ts === "number") {
-    envelope.ts = ts;
-    taken++;
-  } else if (ts != null) return Number.NEGATIVE_INFINITY;
-  const { prev_event_id, ext } = frame;
-  if (prev_event_id == null && ext == null) return taken;
+function refuse(issue: Issue): Decoded {
+  return { records: [], issues: [issue] };
+}
+
+function takeHints(kind: string): readonly Issue[] {
+  return HINTS.splice(0).map((hint) => issueOfHint(hint, sectionOf(kind)));
+}
+
+/** The frame's envelope; undefined when there is a fault in it. */
+function takeEnvelope(frame: JsonObject): MutableEnvelope | undefined {
+  const { session_id, run_id, node_id, event_id, ts, prev_event_id, ext } = frame;
+  const rare = prev_event_id !== undefined || ext !== undefined;
+  if (
+    !rare &&
+    typeof session_id === "string" &&
+    typeof run_id === "string" &&
+    isEventId(event_id) &&
+    typeof ts === "number"
+  ) {
+    // What our own sender writes. An object made whole is much cheaper than one that grows.
+    if (typeof node_id === "string") return { session_id, run_id, node_id, event_id, ts };
+    if (node_id === undefined) return { session_id, run_id, event_id, ts };
+  }
+  if (findEnvelopeFault(frame) !== undefined) return undefined;
+  const envelope: MutableEnvelope = {};
+  if (session_id != null) envelope.session_id = session_id as string;
+  if (run_id != null) envelope.run_id = run_id as string;
+  if (node_id != null) envelope.node_id = node_id as string;
+  if (event_id != null) envelope.event_id = event_id as number;
+  if (ts != null) envelope.ts = ts as number;
   if (prev_event_id != null) envelope.prev_event_id = prev_event_id as number;
   if (ext != null) envelope.ext = ext as JsonObject;
-  return findEnvelopeFault(frame) === undefined ? taken + (prev_event_id == null ? 0 : 1) + (ext == null ? 0 : 1) : -1;
+  return envelope;
+}
+
+function isEventId(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && Number.isSafeInteger(value);
+}
+
+/** How many fields the event of a frame has beside its type. */
+function countFields(frame: JsonObject, envelope: Envelope): number {
+  let fields = -1;
+  for (const _ in frame) fields++;
+  for (const _ in envelope) fields--;
+  return fields;
 }
 
 function withoutEnvelope(frame: JsonObject): AnyEvent {
@@ -112,30 +149,17 @@ function withoutEnvelope(frame: JsonObject): AnyEvent {
   return event as AnyEvent;
 }
 
-/** The kinds that share a field with the envelope, travel without a type, or may hold another event. */
-function splitShared(frame: JsonObject, kind: string, envelope: MutableEnvelope): Split {
-  const { type: _given, ...own } = withoutEnvelope(frame) as JsonObject;
-  let event = { type: kind, ...own } as AnyEvent;
-  if (kind === "run_start" && frame["run_id"] !== undefined) {
-    const { type: _type, ...payload } = event as JsonObject;
-    event = { type: kind, run_id: frame["run_id"], ...payload } as AnyEvent;
-  }
-  if (kind === "got_expand") {
-    const { type: _type, span_node_id, ...payload } = event as JsonObject;
-    event = { type: kind, node_id: frame["node_id"], ...payload } as AnyEvent;
-    if (typeof span_node_id === "string") envelope.node_id = span_node_id;
-    else delete envelope.node_id;
-  }
-  if (kind === "custom") event = unwrapValue(frame["value"]) ?? event;
-  return checkEvent(envelope, event);
-}
-
-function checkEvent(envelope: Envelope, event: AnyEvent): Split {
-  const hints: Hint[] = [];
-  const fault = findLoomEventFault(event, hints);
-  const section = sectionOf(event.type);
-  if (fault !== undefined) return { issue: issueOfFault(fault, section) };
-  return { record: { envelope, event: dropNulls(event) }, issues: hints.map((hint) => issueOfHint(hint, section)) };
+/** The event of a kind that shares a field with the envelope, travels without a type, or may hold another event. */
+function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
+  const { type: _type, ...own } = withoutEnvelope(frame) as JsonObject;
+  if (kind === "custom") return unwrapValue(frame["value"]) ?? ({ type: kind, ...own });
+  if (kind === "run_start" && frame["run_id"] !== undefined)
+    return { type: kind, run_id: frame["run_id"], ...own };
+  if (kind !== "got_expand") return { type: kind, ...own };
+  const { span_node_id, ...payload } = own;
+  if (typeof span_node_id === "string") envelope.node_id = span_node_id;
+  else delete envelope.node_id;
+  return { type: kind, node_id: frame["node_id"], ...payload } as AnyEvent;
 }
 
 function kindOf(frame: JsonObject): string | undefined {
@@ -162,18 +186,16 @@ export function dropNulls(event: AnyEvent): AnyEvent {
   return (clean as AnyEvent | undefined) ?? event;
 }
 
-function attribute(record: EventRecord, turns: BoundedMap<Turn>): EventRecord {
-  const { envelope, event } = record;
+/** Says which run a frame belongs to that does not say so itself. */
+function attribute(envelope: MutableEnvelope, event: AnyEvent, turns: Turns): void {
   const session = envelope.session_id ?? "";
   if (event.type === "run_start") {
     turns.set(session, { runId: envelope.run_id, explicit: false });
-    return record;
+    return;
   }
   const turn = turns.get(session);
-  if (turn === undefined) return record;
-  let owned = record;
+  if (turn === undefined) return;
   if (envelope.run_id !== undefined) turn.explicit = true;
-  else if (!turn.explicit && turn.runId !== undefined) owned = { envelope: { ...envelope, run_id: turn.runId }, event };
-  if (isTerminal(event) && owned.envelope.run_id === turn.runId) turns.delete(session);
-  return owned;
+  else if (!turn.explicit && turn.runId !== undefined) envelope.run_id = turn.runId;
+  if (isTerminal(event) && envelope.run_id === turn.runId) turns.set(session, undefined);
 }

@@ -3,7 +3,7 @@ import { EVENT_TYPES, type EventType, findLoomEventFault, isKnownType, isSpecifi
 import type { Dialect } from "../dialect.ts";
 import type { Fate } from "../ledger.ts";
 import { createLoomDecoder } from "./decode.ts";
-import { createLoomEncoder } from "./encode.ts";
+import { createLoomBatchEncoder, createLoomEncoder } from "./encode.ts";
 
 const ledger = Object.fromEntries(
   EVENT_TYPES.map((type): [EventType, Fate] => [
@@ -23,6 +23,7 @@ export const loom: Dialect = {
   title: "Streaming Output Protocol (000/001)",
   createDecoder: createLoomDecoder,
   createEncoder: createLoomEncoder,
+  createBatchEncoder: createLoomBatchEncoder,
   ledger,
   rules: {},
   unended: {

@@ -1,0 +1,131 @@
+/**
+ * Puts text and numbers together as UTF-8 bytes, in one buffer that is used again and again. For the frames that make
+ * up most of a stream this is cheaper than building a string and converting it.
+ */
+const INITIAL_BYTES = 16 * 1024;
+/** Shorter texts are copied here, character by character; longer ones are worth a call into the platform. */
+const SHORT_TEXT = 96;
+/** No character takes more bytes of UTF-8 than three per UTF-16 unit. */
+const BYTES_PER_UNIT = 3;
+
+const encoder = new TextEncoder();
+
+export class ByteWriter {
+  #buffer = new Uint8Array(INITIAL_BYTES);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Bytes made beforehand. */
+  bytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** One byte. */
+  byte(byte: number): void {
+    this.#reserve(1);
+    this.#buffer[this.#length++] = byte;
+  }
+
+  /** Text. `first`, where given, is written in place of the text's first character, which must be ASCII. */
+  text(text: string, first?: number): void {
+    this.#reserve(text.length * BYTES_PER_UNIT);
+    const at = this.#length;
+    if (text.length > SHORT_TEXT || !this.#short(text)) {
+      this.#length += encoder.encodeInto(text, this.#buffer.subarray(at)).written;
+    }
+    if (first !== undefined) this.#buffer[at] = first;
+  }
+
+  /** A whole number from 0 to 2^53-1. */
+  integer(value: number): void {
+    this.#reserve(16);
+    if (value < 1_000_000_000) {
+      this.#digits(value, countDigits(value));
+      return;
+    }
+    const high = Math.floor(value / 1_000_000_000);
+    this.#digits(high, countDigits(high));
+    this.#digits(value - high * 1_000_000_000, 9);
+  }
+
+  /** A text as a JSON string. */
+  jsonString(text: string): void {
+    this.#reserve(text.length + 2);
+    const buffer = this.#buffer;
+    let at = this.#length;
+    if (text.length <= SHORT_TEXT) {
+      buffer[at++] = 0x22;
+      let i = 0;
+      for (; i < text.length; i++) {
+        const unit = text.charCodeAt(i);
+        if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) break;
+        buffer[at++] = unit;
+      }
+      if (i === text.length) {
+        buffer[at++] = 0x22;
+        this.#length = at;
+        return;
+      }
+    }
+    this.text(JSON.stringify(text));
+  }
+
+  /** What was written, as a copy; the writer is empty again. */
+  take(): Uint8Array {
+    const taken = this.#buffer.slice(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+
+  /** Writes text without leaving here; takes it back when it holds a character of more than three bytes. */
+  #short(text: string): boolean {
+    const buffer = this.#buffer;
+    let at = this.#length;
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x80) buffer[at++] = unit;
+      else if (unit < 0x800) {
+        buffer[at++] = 0xc0 | (unit >> 6);
+        buffer[at++] = 0x80 | (unit & 0x3f);
+      } else {
+        if (unit >= 0xd800 && unit <= 0xdfff) return false;
+        buffer[at++] = 0xe0 | (unit >> 12);
+        buffer[at++] = 0x80 | ((unit >> 6) & 0x3f);
+        buffer[at++] = 0x80 | (unit & 0x3f);
+      }
+    }
+    this.#length = at;
+    return true;
+  }
+
+  #digits(value: number, count: number): void {
+    const buffer = this.#buffer;
+    let rest = value;
+    for (let at = this.#length + count - 1; at >= this.#length; at--) {
+      const tens = (rest / 10) | 0;
+      buffer[at] = 0x30 + rest - tens * 10;
+      rest = tens;
+    }
+    this.#length += count;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#buffer.length) return;
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#buffer.length));
+    grown.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = grown;
+  }
+}
+
+/** Digits of a number below 10^9. */
+function countDigits(value: number): number {
+  if (value < 1000) return value < 10 ? 1 : value < 100 ? 2 : 3;
+  if (value < 1_000_000) return value < 10_000 ? 4 : value < 100_000 ? 5 : 6;
+  return value < 10_000_000 ? 7 : value < 100_000_000 ? 8 : 9;
+}

@@ -1,0 +1,279 @@
+/**
+ * The reject corpus of `spec/vectors/rejects`: broken frames and streams, each with every rule it must break and no
+ * other. A corpus of sound vectors cannot see a rule that went missing; this one does. The JSON Schemas are held to the
+ * same cases: what a validator refuses for a field, the schema refuses too.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import {
+  createStreamCheck,
+  DIALECTS,
+  type DialectName,
+  dialectSchemas,
+  issueOfFraming,
+} from "../src/dialects/index.ts";
+import { createNdjsonDecoder, createSseDecoder, type FrameOutcome } from "../src/framing/index.ts";
+import {
+  EVENT_TYPES,
+  EVENTS,
+  type Fields,
+  FRAME_RULES,
+  isJsonObject,
+  type JsonObject,
+  LIFECYCLE_RULES,
+} from "../src/protocol/index.ts";
+import { frameText, listVectorFiles, readVector, VECTORS } from "./vectors.ts";
+
+interface Expected {
+  /** Index of the frame, from 0; "end" for what the end of the stream shows. */
+  readonly frame: number | "end";
+  readonly rule: string;
+  readonly level: "error" | "warning";
+  /** The field the message must name, in backticks. */
+  readonly path?: string;
+}
+
+interface Reject {
+  readonly name: string;
+  readonly dialect: DialectName;
+  readonly mode: "frame" | "stream";
+  /** A frame is JSON, or a text where the wire itself is not. */
+  readonly frames?: readonly unknown[];
+  /** In place of frames: what came over the wire, and how it is cut into frames. */
+  readonly text?: string;
+  readonly bytes_base64?: string;
+  readonly framing?: "ndjson" | "sse";
+  readonly maxLineBytes?: number;
+  /** Marks in the frames' texts that stand for a text repeated: values too deep or too long to write out. */
+  readonly fill?: { readonly [mark: string]: readonly [text: string, times: number] };
+  /** Every issue the case gives, in order. */
+  readonly expect: readonly Expected[];
+  readonly why: string;
+}
+
+const FOLDER = join(VECTORS, "rejects");
+const REJECTS = readdirSync(FOLDER)
+  .sort()
+  .flatMap((file) => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as readonly Reject[]);
+const NAMED = REJECTS.map((reject) => [reject.name, reject] as const);
+
+function fill(text: string, marks: Reject["fill"] = {}): string {
+  return Object.entries(marks).reduce(
+    (filled, [mark, [part, times]]) => filled.replaceAll(mark, part.repeat(times)),
+    text,
+  );
+}
+
+/** The frames of a case, or why some bytes of it are none. */
+function outcomesOf({ frames, text, bytes_base64, framing, maxLineBytes, fill: marks }: Reject): FrameOutcome[] {
+  if (frames !== undefined)
+    return frames.map((frame, line) => ({ ok: true, text: fill(frameText(frame), marks), line }));
+  const bytes = bytes_base64 === undefined ? Buffer.from(text ?? "") : Buffer.from(bytes_base64, "base64");
+  const options = maxLineBytes === undefined ? {} : { maxLineBytes };
+  const decoder = framing === "sse" ? createSseDecoder(options) : createNdjsonDecoder(options);
+  return [...decoder.push(bytes), ...decoder.end()];
+}
+
+function textsOf(reject: Reject): string[] {
+  return outcomesOf(reject).flatMap((outcome) => (outcome.ok ? [outcome.text] : []));
+}
+
+/** True for a rule of a field that a JSON Schema can hold; none can say how deep a value may nest. */
+function isFieldError({ rule, level }: Expected): boolean {
+  return level === "error" && (rule === "field-missing" || rule === "field-type" || rule === "field-value");
+}
+
+describe("reject corpus", () => {
+  test.each(NAMED)("%s", (_name, reject) => {
+    const doctor = createStreamCheck(DIALECTS[reject.dialect], { frames: reject.mode === "frame" });
+    const found = outcomesOf(reject).flatMap((outcome, frame) => {
+      const issues = outcome.ok ? doctor.check(outcome.text).issues : [issueOfFraming(outcome.reason, outcome.detail)];
+      return issues.map((issue) => ({ frame: frame as Expected["frame"], ...issue }));
+    });
+    found.push(...doctor.end().map((issue) => ({ frame: "end" as const, ...issue })));
+    expect(found.map(({ frame, rule, level }) => ({ frame, rule, level }))).toEqual(
+      reject.expect.map(({ frame, rule, level }) => ({ frame, rule, level })),
+    );
+    for (const [index, { path }] of reject.expect.entries()) {
+      if (path !== undefined) expect(found[index]?.message).toContain(`\`${path}\``);
+    }
+  });
+
+  test("is large, has unique names, and every case breaks something and says why", () => {
+    expect(REJECTS.length).toBeGreaterThanOrEqual(150);
+    expect(new Set(REJECTS.map(({ name }) => name)).size).toBe(REJECTS.length);
+    expect(REJECTS.filter(({ expect: expected, why }) => expected.length === 0 || why === "")).toEqual([]);
+  });
+
+  test("breaks every rule there is", () => {
+    const broken = new Set(REJECTS.flatMap(({ expect: expected }) => expected.map(({ rule }) => rule)));
+    const shared = [...Object.keys(FRAME_RULES), ...Object.keys(LIFECYCLE_RULES)];
+    expect(shared.filter((rule) => !broken.has(rule))).toEqual([]);
+    for (const { name, rules, unended } of Object.values(DIALECTS)) {
+      const own = REJECTS.filter(({ dialect }) => dialect === name).flatMap(({ expect: expected }) => expected);
+      const missing = Object.keys(rules).filter((rule) => !own.some((issue) => issue.rule === rule));
+      expect(missing, name).toEqual([]);
+      expect(own, name).toContainEqual({ frame: "end", rule: unended.name, level: unended.rule.level });
+    }
+  });
+
+  test("breaks every required field of every event of the loom wire", () => {
+    const broken = new Set(
+      REJECTS.filter(({ dialect, mode }) => dialect === "loom" && mode === "frame").flatMap((reject) =>
+        reject.expect.flatMap(({ frame, path }) => `${tagOf("loom", frameAt(reject, frame)) ?? ""}.${path ?? ""}`),
+      ),
+    );
+    const required = EVENT_TYPES.flatMap((type) => {
+      const fields: Fields = EVENTS[type].fields;
+      return Object.keys(fields).flatMap((name) => (fields[name]?.required === true ? [`${type}.${name}`] : []));
+    });
+    const isBroken = (field: string) => [...broken].some((path) => path === field || path.startsWith(`${field}[`));
+    expect(required.filter((field) => !isBroken(field))).toEqual([]);
+  });
+});
+
+function isRefusal({ rule, level }: { readonly rule: string; readonly level: string }): boolean {
+  return level === "error" && Object.hasOwn(FRAME_RULES, rule);
+}
+
+describe("a stream goes on after a refused frame", () => {
+  const streams = NAMED.filter(([, { mode }]) => mode === "stream");
+
+  /** The records of each text. A greeting gives none either, so only a rule of frames tells that one was refused. */
+  function decodeTexts(dialect: DialectName, texts: readonly string[]) {
+    const decoder = DIALECTS[dialect].createDecoder();
+    return texts.map((text) => {
+      const { records, issues } = decoder.decode(text);
+      return { text, records, refused: records.length === 0 && issues.some(isRefusal) };
+    });
+  }
+
+  test.each(streams)("%s: what is refused changes no record of what is not", (_name, reject) => {
+    const decoded = decodeTexts(reject.dialect, textsOf(reject));
+    const kept = decoded.filter(({ refused }) => !refused);
+    const alone = decodeTexts(
+      reject.dialect,
+      kept.map(({ text }) => text),
+    );
+    expect(kept.map(({ records }) => records)).toEqual(alone.map(({ records }) => records));
+  });
+
+  test("in every dialect", () => {
+    const going = streams.filter(([, reject]) => {
+      const refused = decodeTexts(reject.dialect, textsOf(reject)).map((frame) => frame.refused);
+      return refused.includes(true) && refused.lastIndexOf(true) < refused.length - 1;
+    });
+    expect(new Set(going.map(([, { dialect }]) => dialect))).toEqual(new Set(Object.keys(DIALECTS)));
+  });
+});
+
+/** Cases a JSON Schema cannot refuse, or for whose frame there is none. */
+const BEYOND_SCHEMAS: { readonly [name: string]: string } = {
+  "strict-run-end-status": "the schema of `custom` allows any value; the event inside is unwrapped by the decoder",
+  "strict-todo-item": "the same",
+  "strict-approval-result": "the same",
+  "strict-custom-no-value": "the same",
+  "envelope-of-unknown-type": "a type nobody knows has no schema",
+  "engine-legacy-tool-call-unnamed": "the old types of 003 §6 have no schema",
+  "engine-legacy-tool-call-name-number": "the same",
+  "engine-legacy-summary-fault": "the same",
+};
+
+/** Frames of sound vectors that are no frames of their dialect's schemas: `vector: index`, or the whole vector. */
+const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
+  "002-retrieval-complete-metadata: 0": "doc_count stands in `metadata` alone, which decoders accept and we never send",
+  "003-1.2-message-format": "the placeholder in place of a type in 003 §1.2",
+  "003-6-dataframe-data": "an old type of 003 §6",
+  "003-6-done": "an old type",
+  "003-6-error: 1": "the old form: the payload at top level",
+  "003-6-final-answer": "an old type",
+  "003-6-in-the-wild": "old types",
+  "003-6-legacy-stream": "old types, payload at top level",
+  "003-6-mixed-stream: 2": "an old type",
+  "003-6-mixed-stream: 4": "an old type",
+  "003-6-thinking: 1": "the old form: the payload at top level",
+  "003-6-token": "an old type",
+  "003-6-tool-call": "an old type",
+  "003-6-tool-result": "an old type",
+  "opaque: 1": "a type nobody knows",
+  "opaque: 4": "a type nobody knows",
+  "opaque: 5": "a type nobody knows",
+  "opaque: 14": "a type nobody knows",
+};
+
+// JSON knows no infinite number, but 1e400 is read as one; `strict: false` alone would let it pass.
+const ajv = new Ajv2020({ strict: false, strictNumbers: true });
+const VALIDATORS = Object.fromEntries(
+  Object.values(DIALECTS).map((dialect) => [
+    dialect.name,
+    Object.fromEntries(Object.entries(dialectSchemas(dialect)).map(([tag, schema]) => [tag, ajv.compile(schema)])),
+  ]),
+) as { readonly [N in DialectName]: { readonly [tag: string]: ValidateFunction | undefined } };
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function frameAt(reject: Reject, index: number | "end"): JsonObject | undefined {
+  const frame = index === "end" ? undefined : reject.frames?.[index];
+  return frame === undefined ? undefined : parseObject(fill(frameText(frame), reject.fill));
+}
+
+/** The name of the schema a frame is held to. */
+function tagOf(dialect: DialectName, frame: JsonObject | undefined): string | undefined {
+  if (frame === undefined) return undefined;
+  if (dialect === "export") return Object.keys(frame)[0];
+  const { type } = frame;
+  if (dialect === "loom" && frame["reply"] !== undefined && (type == null || type === "run_end")) return "reply";
+  return typeof type === "string" ? type : undefined;
+}
+
+function fitsSchema(dialect: DialectName, frame: JsonObject | undefined): boolean | undefined {
+  const tag = tagOf(dialect, frame);
+  const validators = VALIDATORS[dialect];
+  return tag !== undefined && Object.hasOwn(validators, tag) ? validators[tag]?.(frame) : undefined;
+}
+
+describe("JSON Schemas", () => {
+  const faulty = NAMED.filter(
+    ([, { dialect, mode, expect: expected }]) =>
+      mode === "frame" && dialect !== "export" && expected.some(isFieldError),
+  );
+
+  test.each(faulty)("%s: the schema refuses it too", (name, reject) => {
+    for (const expected of reject.expect.filter(isFieldError)) {
+      const refused = fitsSchema(reject.dialect, frameAt(reject, expected.frame)) === false;
+      // A case that is refused after all must leave the list.
+      expect(refused).toBe(!Object.hasOwn(BEYOND_SCHEMAS, name));
+    }
+  });
+
+  test("every case said to be beyond them exists", () => {
+    const names = new Set(faulty.map(([name]) => name));
+    expect(Object.keys(BEYOND_SCHEMAS).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  test("every frame of the sound vectors fits the schema of its type", () => {
+    const unused = new Set(Object.keys(OUTSIDE_SCHEMAS));
+    const misfits: string[] = [];
+    for (const { name, dialect, frames } of [...listVectorFiles("samples"), ...listVectorFiles("runs")].map(
+      readVector,
+    )) {
+      for (const [index, frame] of frames.entries()) {
+        if (fitsSchema(dialect, parseObject(frameText(frame))) === true) continue;
+        const listed = [name, `${name}: ${index}`].find((key) => Object.hasOwn(OUTSIDE_SCHEMAS, key));
+        if (listed === undefined) misfits.push(`${name}: ${index}`);
+        else unused.delete(listed);
+      }
+    }
+    expect(misfits).toEqual([]);
+    expect([...unused]).toEqual([]);
+  });
+});
