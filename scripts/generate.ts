@@ -2,15 +2,16 @@
  * Derives everything that follows from the declarations: types and validators, JSON Schemas, tables of the docs.
  * `--check` writes nothing and fails when a file is out of date.
  */
-import { ENVELOPE } from "../src/protocol/envelope.ts";
-import { EVENTS } from "../src/protocol/events/index.ts";
 import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
 import { LUMINE_FRAMES } from "../src/dialects/lumine/frames.ts";
 import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
+import { ENVELOPE } from "../src/protocol/envelope.ts";
+import { EVENTS } from "../src/protocol/events/index.ts";
 import { emitCode } from "./generate/emit-code.ts";
 import { GeneratedFiles } from "./generate/write-files.ts";
 
-const files = new GeneratedFiles(process.argv.includes("--check"));
+const checkOnly = process.argv.includes("--check");
+const files = new GeneratedFiles(checkOnly);
 
 files.write(
   "src/protocol/events.generated.ts",
@@ -23,22 +24,41 @@ files.write(
     builders: true,
   }),
 );
-const protocolPath = "../../protocol";
-files.write(
-  "src/dialects/engine/frames.generated.ts",
-  emitCode({ union: "EngineFrame", shapes: ENGINE_FRAMES, suffix: "Frame", protocolPath }),
-);
-files.write(
-  "src/dialects/lumine/frames.generated.ts",
-  emitCode({ union: "LumineFrame", shapes: LUMINE_FRAMES, suffix: "Frame", protocolPath }),
-);
-files.write(
-  "src/dialects/stream-event/frames.generated.ts",
-  emitCode({ union: "StreamEventFrame", shapes: STREAM_EVENT_FRAMES, suffix: "Frame", protocolPath }),
-);
+const frames = {
+  engine: { union: "EngineFrame", shapes: ENGINE_FRAMES },
+  lumine: { union: "LumineFrame", shapes: LUMINE_FRAMES },
+  "stream-event": { union: "StreamEventFrame", shapes: STREAM_EVENT_FRAMES },
+};
+for (const [dialect, request] of Object.entries(frames)) {
+  const code = emitCode({ ...request, suffix: "Frame", protocolPath: "../../protocol" });
+  files.write(`src/dialects/${dialect}/frames.generated.ts`, code);
+}
+
+// The rest needs the code above, which may have just been written for the first time.
+const { DIALECTS, dialectSchema } = await import("../src/dialects/index.ts");
+const { FRAME_RULES, LIFECYCLE_RULES } = await import("../src/protocol/index.ts");
+const docs = await import("./generate/emit-docs.ts");
+
+for (const dialect of Object.values(DIALECTS)) {
+  files.write(`spec/schema/${dialect.name}.schema.json`, `${JSON.stringify(dialectSchema(dialect), null, 2)}\n`);
+  const page = `docs/dialects/${dialect.name}.md`;
+  files.writeSection(page, "ledger", docs.ledgerTable(dialect));
+  if (dialect.frames !== undefined) files.writeSection(page, "frames", docs.frameSections(dialect));
+  if (Object.keys(dialect.rules).length > 0) files.writeSection(page, "rules", docs.ruleTable(dialect.rules, "en"));
+}
+for (const [page, language] of [
+  ["docs/protocol.md", "en"],
+  ["docs/protocol.zh.md", "zh"],
+] as const) {
+  files.writeSection(page, "envelope", docs.envelopeTable(language));
+  files.writeSection(page, "events", docs.eventSections(language, "specified"));
+  files.writeSection(page, "events-ours", docs.eventSections(language, "ours"));
+  files.writeSection(page, "rules-frames", docs.ruleTable(FRAME_RULES, language));
+  files.writeSection(page, "rules-life-cycle", docs.ruleTable(LIFECYCLE_RULES, language));
+}
 
 if (files.stale.length > 0) {
-  const verb = process.argv.includes("--check") ? "out of date, run `npm run generate`:" : "written:";
-  console.log(`${verb}\n${files.stale.map((path) => `  ${path}`).join("\n")}`);
-  if (process.argv.includes("--check")) process.exitCode = 1;
+  const verb = checkOnly ? "out of date, run `npm run generate`:" : "written:";
+  process.stdout.write(`${verb}\n${files.stale.map((path) => `  ${path}`).join("\n")}\n`);
+  if (checkOnly) process.exitCode = 1;
 }

@@ -177,7 +177,7 @@ function expectLedger(records: readonly EventRecord[], dialect: DialectName): Ev
       else groups.delete("tool_call");
     }
   }
-  expect(Object.fromEntries([...actual].sort())).toEqual(Object.fromEntries([...expected].sort()));
+  expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected));
   return arrived;
 }
 

@@ -23,7 +23,7 @@ const thinking = ["models", "context", "tools", "agents", "observe"];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   framing: [],
-  dialects: ["protocol"],
+  dialects: ["protocol", "framing"],
   log: core,
   engine: [...core, "log"],
   graph: [...core, "log", "engine"],
@@ -162,7 +162,7 @@ describe("layering", () => {
   const planted: [rule: string, path: string, text: string][] = [
     ["arrow", "src/protocol/event.ts", `import type { Frame } from "../framing/frame.ts";`],
     ["arrow", "src/framing/sse.ts", `export { isEvent } from "../protocol/index.ts";`],
-    ["arrow", "src/dialects/engine/decode.ts", `import { readLines } from "../../framing/ndjson.ts";`],
+    ["arrow", "src/framing/sse.ts", `import { DIALECTS } from "../dialects/index.ts";`],
     ["arrow", "src/dialects/dialect.ts", `type Log = import("../log/log.ts").Log;`],
     ["arrow", "src/client/client.ts", `const log = await import("../log/memory.ts");`],
     ["arrow", "src/server/server.ts", `import { main } from "../cli/main.ts";`],

@@ -231,7 +231,7 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
           for (const made of make(++n, name)) {
             put(made, node);
             if (made.type === "message_chunk" && (made as { channel?: string }).channel !== "thought")
-              said += String((made as { content: string }).content);
+              said += (made as { content: string }).content;
           }
         }
         put({ type: "node_exit", id: name, result: "Ok" }, node);

@@ -107,7 +107,7 @@ ${cases.join("\n")}
 
 function header(protocolPath: string, code: string): string {
   const used = (name: string) => new RegExp(`\\b${name}\\b`).test(code);
-  const faults = ["outside", "tooDeep", "unlisted", "within", "wrong"].filter(used);
+  const faults = ["moveHints", "outside", "tooDeep", "unlisted", "within", "wrong"].filter(used);
   const jsonTypes = ["Json", "JsonObject"].filter(used).map((name) => `type ${name}`);
   const jsonFunctions = ["isDeeperThan"].filter(used);
   const lines = [
@@ -339,8 +339,22 @@ interface InnerFunction {
 }
 
 function callInner({ name, usesHints }: InnerFunction, argument: string, path: string): string[] {
-  const call = `${name}(${argument}${usesHints ? ", hints" : ""})`;
-  return ["{", `  const fault = ${call};`, `  if (fault !== undefined) return within(${path}, fault);`, "}"];
+  if (usesHints) {
+    return [
+      "{",
+      "  const before = hints?.length ?? 0;",
+      `  const fault = ${name}(${argument}, hints);`,
+      `  if (hints !== undefined && hints.length > before) moveHints(hints, before, ${path});`,
+      `  if (fault !== undefined) return within(${path}, fault);`,
+      "}",
+    ];
+  }
+  return [
+    "{",
+    `  const fault = ${name}(${argument});`,
+    `  if (fault !== undefined) return within(${path}, fault);`,
+    "}",
+  ];
 }
 
 function rangeOf(min: number | undefined, max: number | undefined): string {

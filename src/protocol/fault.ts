@@ -36,8 +36,17 @@ export function tooDeep(path: string): Fault {
 
 /** Puts the fault of an inner value into its place in the outer one. */
 export function within(outer: string, fault: Fault): Fault {
-  const path = fault.path === "" ? outer : fault.path.startsWith("[") ? outer + fault.path : `${outer}.${fault.path}`;
-  return { rule: fault.rule, path, message: fault.message.replace(`\`${fault.path}\``, `\`${path}\``) };
+  return { rule: fault.rule, ...move(outer, fault) };
+}
+
+/** The same for the hints an inner value gave, from `start` on. */
+export function moveHints(hints: Hint[], start: number, outer: string): void {
+  for (const [index, hint] of hints.entries()) if (index >= start) hints[index] = move(outer, hint);
+}
+
+function move(outer: string, { path, message }: Hint): Hint {
+  const moved = path === "" ? outer : path.startsWith("[") ? outer + path : `${outer}.${path}`;
+  return { path: moved, message: message.replace(`\`${path}\``, `\`${moved}\``) };
 }
 
 export function unlisted(path: string, value: string, values: readonly string[]): Hint {

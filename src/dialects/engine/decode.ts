@@ -83,19 +83,21 @@ export function createEngineDecoder(): Decoder {
         isJsonObject(frame["metadata"]) && (isJsonObject(frame["data"]) || hasMetadataField(frame["metadata"]))
           ? frame["metadata"]
           : {};
+      const previous = current;
       const request = requestOf(type, isJsonObject(frame["data"]) ? frame["data"] : frame, metadata);
       const incoming = readFrame(type, frame, metadata, request, issues);
-      const envelope = envelopeOf(
-        request,
-        typeof metadata["timestamp"] === "number" ? metadata["timestamp"] : undefined,
-      );
+      const envelope = envelopeOf(request, isTimestamp(metadata["timestamp"]) ? metadata["timestamp"] : undefined);
       if (incoming === "unknown") {
         checkOrder(request, type, issues);
         const records = openRequest(request, envelope);
         records.push({ envelope, event: { type: "foreign", dialect: "engine", frame } });
         return { records, issues };
       }
-      if (incoming === undefined) return { records: [], issues };
+      if (incoming === undefined) {
+        // A frame that was refused must not change which request later ones belong to.
+        current = previous;
+        return { records: [], issues };
+      }
       return { records: toRecords(incoming, request, issues), issues };
     },
   };
@@ -168,6 +170,7 @@ function readFrame(
   issues.push(...hints.map((hint) => issueOfHint(hint, section)));
   if (fault !== undefined) {
     issues.push(issueOfFault(fault, section));
+    if (type === "tool_call") request.legacyCalls.end(data["tool_id"]);
     return undefined;
   }
   const original =
@@ -178,7 +181,7 @@ function readFrame(
     type: newType,
     data,
     extra: original,
-    ts: typeof metadata["timestamp"] === "number" ? metadata["timestamp"] : undefined,
+    ts: isTimestamp(metadata["timestamp"]) ? metadata["timestamp"] : undefined,
     durationMs: typeof duration_ms === "number" ? duration_ms : undefined,
     replaces: translated?.replaces === true,
     legacy: legacy || flat,
@@ -197,7 +200,7 @@ function checkMetadata(type: string, metadata: JsonObject, request: Request, iss
   if (typeof request_id !== "string" && (type !== "session_start" || request_id != null)) {
     issues.push(raise("engine-metadata", "`metadata.request_id` must be a string"));
   }
-  if (typeof timestamp !== "number")
+  if (!isTimestamp(timestamp))
     issues.push(raise("engine-metadata", "`metadata.timestamp` must be a number of milliseconds"));
   if (typeof sequence !== "number" || !Number.isSafeInteger(sequence) || sequence < 0) {
     issues.push(raise("engine-metadata", "`metadata.sequence` must be a whole number from 0"));
@@ -207,6 +210,10 @@ function checkMetadata(type: string, metadata: JsonObject, request: Request, iss
   request.nextSequence = sequence + 1;
   if (sequence !== expected)
     issues.push(raise("engine-sequence", `\`metadata.sequence\` is ${sequence}, expected ${expected}`));
+}
+
+function isTimestamp(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
 }
 
 function checkOrder(request: Request, type: string, issues: Issue[], legacy = false): void {
@@ -285,7 +292,6 @@ function toRecords(incoming: Incoming, request: Request, issues: Issue[]): Event
     }
     case "tool_call_end":
       add(toolEnd(frame.data, request, incoming.durationMs, issues));
-      request.toolNames.delete(frame.data.tool_id);
       break;
     case "data": {
       const event = dataEvent(frame.data);

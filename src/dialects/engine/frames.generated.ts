@@ -2,7 +2,7 @@
  * Generated from the declarations by `npm run generate`; edit those instead.
  * The types of the vocabulary, and the code that checks a value against them.
  */
-import { type Fault, type Hint, outside, tooDeep, unlisted, within, wrong } from "../../protocol/fault.ts";
+import { type Fault, type Hint, moveHints, outside, tooDeep, unlisted, within, wrong } from "../../protocol/fault.ts";
 import { isDeeperThan, type JsonObject } from "../../protocol/json.ts";
 
 type Value = { readonly [field: string]: unknown };
@@ -345,7 +345,9 @@ function checkThinkingFrame(value: Value, hints: Hint[] | undefined): Fault | un
   const data_ = value["data"];
   if (typeof data_ !== "object" || data_ === null || Array.isArray(data_)) return wrong("data", "an object", data_);
   {
+    const before = hints?.length ?? 0;
     const fault = checkInner3(data_ as Value, hints);
+    if (hints !== undefined && hints.length > before) moveHints(hints, before, "data");
     if (fault !== undefined) return within("data", fault);
   }
   const metadata_ = value["metadata"];
@@ -409,7 +411,9 @@ function checkContentFrame(value: Value, hints: Hint[] | undefined): Fault | und
   const data_ = value["data"];
   if (typeof data_ !== "object" || data_ === null || Array.isArray(data_)) return wrong("data", "an object", data_);
   {
+    const before = hints?.length ?? 0;
     const fault = checkInner10(data_ as Value, hints);
+    if (hints !== undefined && hints.length > before) moveHints(hints, before, "data");
     if (fault !== undefined) return within("data", fault);
   }
   const metadata_ = value["metadata"];

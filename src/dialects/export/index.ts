@@ -8,6 +8,7 @@ import {
   EVENT_TYPES,
   EVENTS,
   type EventType,
+  type Fault,
   findLoomEventFault,
   type Hint,
   isJsonObject,
@@ -30,24 +31,34 @@ const TYPE_OF_KEY = new Map<string, SpecifiedType>(
   EVENT_TYPES.filter(isSpecified).map((type) => [EVENTS[type].exportKey, type]),
 );
 
-/** Types whose body is not simply the payload: how to write it, and how to read it back. */
-const BODIES: { readonly [T in SpecifiedType]?: { write(event: JsonObject): Json; read(body: Json): Json } } = {
-  node_enter: { write: renameToNodeId, read: renameToId },
-  node_exit: { write: renameToNodeId, read: renameToId },
-  updates: { write: renameToNodeId, read: renameToId },
-  got_node_start: { write: renameToNodeId, read: renameToId },
-  got_node_complete: { write: renameToNodeId, read: renameToId },
-  got_node_failed: { write: renameToNodeId, read: renameToId },
+/** How a body that is not simply the payload is written and read back, and what its fields are called there. */
+interface Body {
+  write(event: JsonObject): Json;
+  read(body: Json): Json;
+  readonly names?: { readonly [field: string]: string };
+}
+
+const NAMED: Body = { write: renameToNodeId, read: renameToId, names: { id: "node_id" } };
+
+const BODIES: { readonly [T in SpecifiedType]?: Body } = {
+  node_enter: NAMED,
+  node_exit: NAMED,
+  updates: NAMED,
+  got_node_start: NAMED,
+  got_node_complete: NAMED,
+  got_node_failed: NAMED,
   message_chunk: {
     write: ({ content, id, ...more }) => ({
       chunk: { content: content as Json },
       metadata: { loom_node: id as Json, ...more },
     }),
     read(body) {
-      if (!isJsonObject(body) || !isJsonObject(body["chunk"])) return body;
-      const { loom_node, ...more } = isJsonObject(body["metadata"]) ? body["metadata"] : {};
-      return { content: body["chunk"]["content"] as Json, id: loom_node as Json, ...more };
+      if (!isJsonObject(body)) return body;
+      const { chunk, metadata } = body;
+      const { loom_node, ...more } = isJsonObject(metadata) ? metadata : {};
+      return { ...more, content: (isJsonObject(chunk) ? chunk["content"] : undefined) as Json, id: loom_node as Json };
     },
+    names: { content: "chunk.content", id: "metadata.loom_node" },
   },
   values: { write: (event) => event["state"] as Json, read: (body) => ({ state: body }) },
   custom: { write: (event) => event["value"] as Json, read: (body) => ({ value: body }) },
@@ -63,7 +74,7 @@ const BODIES: { readonly [T in SpecifiedType]?: { write(event: JsonObject): Json
   tool_approval: withCallId(),
 };
 
-function withCallId() {
+function withCallId(): Body {
   return { write: (event: JsonObject) => ({ ...nullUnless(event, "call_id"), ...event }), read: (body: Json) => body };
 }
 
@@ -77,7 +88,7 @@ function renameToNodeId({ id, ...rest }: JsonObject): JsonObject {
 
 function renameToId(body: Json): Json {
   if (!isJsonObject(body)) return body;
-  const { node_id, ...rest } = body;
+  const { node_id, id: _id, ...rest } = body;
   return { id: node_id as Json, ...rest };
 }
 
@@ -130,11 +141,19 @@ function decodeFrame(frame: JsonObject): Decoded {
   return decodeEvent(type === "custom" ? (unwrapValue((event as CustomEvent).value) ?? event) : event);
 }
 
+/** Says of a fault where it is in this form. */
+function renameFault(fault: Fault, type: string): Fault {
+  const name = isSpecified(type) ? BODIES[type]?.names?.[fault.path] : undefined;
+  return name === undefined
+    ? fault
+    : { ...fault, path: name, message: fault.message.replace(`\`${fault.path}\``, `\`${name}\``) };
+}
+
 function decodeEvent(event: AnyEvent): Decoded {
   const hints: Hint[] = [];
   const fault = findLoomEventFault(event, hints);
   const section = sectionOf(event.type);
-  if (fault !== undefined) return { records: [], issues: [issueOfFault(fault, section)] };
+  if (fault !== undefined) return { records: [], issues: [issueOfFault(renameFault(fault, event.type), section)] };
   return {
     records: [{ envelope: {}, event: dropNulls(event) }],
     issues: hints.map((hint) => issueOfHint(hint, section)),

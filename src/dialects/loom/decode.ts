@@ -6,6 +6,7 @@ import {
   type AnyEvent,
   BoundedMap,
   buildLoomEvent,
+  ENVELOPE,
   type Envelope,
   type Fault,
   EVENTS,
@@ -114,7 +115,7 @@ function takeEnvelope(frame: JsonObject): MutableEnvelope | undefined {
     typeof session_id === "string" &&
     typeof run_id === "string" &&
     isEventId(event_id) &&
-    typeof ts === "number"
+    isFiniteNumber(ts)
   ) {
     // What our own sender writes. An object made whole is much cheaper than one that grows.
     if (typeof node_id === "string") return { session_id, run_id, node_id, event_id, ts };
@@ -132,6 +133,10 @@ function takeEnvelope(frame: JsonObject): MutableEnvelope | undefined {
   return envelope;
 }
 
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
 function isEventId(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && Number.isSafeInteger(value);
 }
@@ -145,21 +150,23 @@ function countFields(frame: JsonObject, envelope: Envelope): number {
 }
 
 function withoutEnvelope(frame: JsonObject): AnyEvent {
-  const { session_id, run_id, node_id, event_id, ts, prev_event_id, ext, ...event } = frame;
-  return event as AnyEvent;
+  return Object.fromEntries(
+    Object.entries(frame).filter(([name]) => !Object.hasOwn(ENVELOPE.fields, name)),
+  ) as AnyEvent;
 }
 
 /** The event of a kind that shares a field with the envelope, travels without a type, or may hold another event. */
 function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
   const { type: _type, ...own } = withoutEnvelope(frame) as JsonObject;
-  if (kind === "custom") return unwrapValue(frame["value"]) ?? ({ type: kind, ...own });
-  if (kind === "run_start" && frame["run_id"] !== undefined)
-    return { type: kind, run_id: frame["run_id"], ...own };
+  if (kind === "custom") return unwrapValue(frame["value"]) ?? { type: kind, ...own };
+  if (kind === "run_start" && frame["run_id"] !== undefined) return { type: kind, run_id: frame["run_id"], ...own };
   if (kind !== "got_expand") return { type: kind, ...own };
   const { span_node_id, ...payload } = own;
-  if (typeof span_node_id === "string") envelope.node_id = span_node_id;
-  else delete envelope.node_id;
-  return { type: kind, node_id: frame["node_id"], ...payload } as AnyEvent;
+  delete envelope.node_id;
+  const event = { type: kind, node_id: frame["node_id"] };
+  if (typeof span_node_id !== "string") return { ...event, ...own } as AnyEvent;
+  envelope.node_id = span_node_id;
+  return { ...event, ...payload } as AnyEvent;
 }
 
 function kindOf(frame: JsonObject): string | undefined {

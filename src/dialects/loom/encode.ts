@@ -38,7 +38,7 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
       writer.integer(envelope.event_id);
       writeRest(writer, envelope, event);
     }
-    if (withEnvelope && isBareChunk(event)) {
+    if (withEnvelope && isBareChunk(event) && (event.type === "message_chunk" || !strict)) {
       writer.bytes(event.type === "message_chunk" ? MESSAGE_START : REASONING_START);
       writer.jsonString(event.content);
       writer.bytes(name(event.id));

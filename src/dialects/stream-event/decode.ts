@@ -32,6 +32,8 @@ interface Request {
   finished: boolean;
   lastTs: number;
   readonly toolNames: BoundedMap<string>;
+  /** Names of calls without an id, oldest first: a result without one answers the oldest. */
+  readonly namelessCalls: string[];
 }
 
 export function createStreamEventDecoder(): Decoder {
@@ -42,6 +44,7 @@ export function createStreamEventDecoder(): Decoder {
     finished: false,
     lastTs: 0,
     toolNames: new BoundedMap(MAX_TOOLS),
+    namelessCalls: [],
   };
   return {
     decode(text): Decoded {
@@ -141,9 +144,15 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
     ];
   }
   const records = begin(request, raw, issues);
-  if (request.source !== frame.source) {
-    issues.push(raise("source-changed", `\`source\` was ${String(request.source)} and is now ${frame.source}`));
+  if (request.source === undefined) request.source = frame.source;
+  else if (request.source !== frame.source) {
+    issues.push(raise("source-changed", `\`source\` was ${request.source} and is now ${frame.source}`));
     request.source = frame.source;
+  }
+  if (frame.request_id != null && frame.request_id !== request.id) {
+    if (request.id !== undefined)
+      issues.push(raise("request-id-changed", `the request is ${request.id}, the event says ${frame.request_id}`));
+    else request.id = frame.request_id;
   }
   if (frame.ts < request.lastTs) issues.push(raise("ts-backwards", `\`ts\` ${frame.ts} is before ${request.lastTs}`));
   request.lastTs = frame.ts;
@@ -160,6 +169,7 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
     case "tool_calls_start":
       for (const [index, { id, name }] of frame.tool_calls.entries()) {
         if (id !== "") request.toolNames.set(id, name);
+        else if (request.namelessCalls.length < MAX_TOOLS) request.namelessCalls.push(name);
         add(
           { type: "tool_call", ...(id === "" ? {} : { call_id: id }), name, arguments: {} },
           index === 0 ? envelope : plain,
@@ -168,8 +178,7 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
       break;
     case "tool_result": {
       const { tool_call_id: id, content } = frame;
-      const name = request.toolNames.get(id) ?? "unknown";
-      request.toolNames.delete(id);
+      const name = (id === "" ? request.namelessCalls.shift() : request.toolNames.get(id)) ?? "unknown";
       add({ type: "tool_end", ...(id === "" ? {} : { call_id: id }), name, result: content, is_error: false });
       break;
     }

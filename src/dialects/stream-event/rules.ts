@@ -22,6 +22,11 @@ export const STREAM_EVENT_RULES = {
     section: "002",
     about: { en: "`source` changes within one request", zh: "同一请求内 source 改变" },
   },
+  "request-id-changed": {
+    level: "error",
+    section: "002",
+    about: { en: "`request_id` changes within one request", zh: "同一请求内 request_id 改变" },
+  },
   "ts-backwards": {
     level: "warning",
     section: "002",

@@ -12,6 +12,14 @@ export const LIFECYCLE_RULES = {
     section: "001 §4.2",
     about: { en: "A run that is going is started again", zh: "进行中的运行被再次开始" },
   },
+  "run-unended": {
+    level: "warning",
+    section: "001 §5",
+    about: {
+      en: "A run begins before the last one, which has no name, got its reply",
+      zh: "上一个（无 run_id 的）运行尚无回复便开始了新运行",
+    },
+  },
   "run-start-missing": {
     level: "warning",
     section: "001 §4.2",

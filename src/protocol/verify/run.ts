@@ -130,8 +130,6 @@ export class RunState {
   }
 
   #checkReply(reply: string, node: string | undefined, report: Report): void {
-    if (this.#end !== undefined && this.#end.status !== "completed")
-      report("after-reply", `the run ended as ${this.#end.status}; it has no reply`);
     const streamed = node === undefined ? undefined : this.#answers.get(node);
     const candidates = node === undefined ? [this.#all, this.#lastPart] : streamed === undefined ? [] : [streamed];
     if (candidates.length === 0 || this.#all.length === 0) return;

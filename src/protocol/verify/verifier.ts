@@ -104,6 +104,7 @@ export class Verifier {
     if (live !== undefined) {
       // A run without a name that is started again is another run; the last one was never ended.
       if (!(starts && id === undefined && live.started)) return live;
+      report("run-unended", "the run before has no reply");
     } else if (id !== undefined && session.ended.get(id) !== undefined && !starts) {
       report("after-reply", `run ${id} is over`);
       return undefined;

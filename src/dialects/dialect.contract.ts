@@ -1,0 +1,146 @@
+/**
+ * What every dialect owes, whatever its wire. A new dialect calls this and nothing more to be held to it.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { EVENT_TYPES, type StampedRecord } from "../protocol/index.ts";
+import type { Dialect } from "./dialect.ts";
+
+const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+
+/** Texts no decoder may trip over. */
+const HOSTILE: readonly string[] = [
+  "",
+  " ",
+  "null",
+  "true",
+  "42",
+  '"text"',
+  "[]",
+  "{}",
+  "{",
+  "[DONE]",
+  '{"type":null}',
+  '{"type":7}',
+  '{"type":{}}',
+  '{"type":"__proto__"}',
+  '{"type":"constructor"}',
+  '{"type":"toString","data":{}}',
+  '{"__proto__":{"type":"chunk"}}',
+  '{"type":"custom","value":{"__proto__":{"x":1}}}',
+  '{"type":"data","data":null,"metadata":null}',
+  '{"type":"content","data":[],"metadata":[]}',
+  '{"reply":null}',
+  '{"reply":{}}',
+  '{"TaskStart":null}',
+  '{"Messages":{"chunk":7}}',
+  '{"Values":null,"Custom":null}',
+  `{"type":"values","state":${DEEP}}`,
+  `{"type":"tool_use","args":${`{"a":`.repeat(50_000)}1${"}".repeat(50_000)}}`,
+  '{"type":"text_delta","ts":1e999,"source":"stream","content":"x"}',
+  `{"type":"message_chunk","content":"${"x".repeat(100_000)}","id":"think","event_id":-1}`,
+  '{"type":"message_chunk","content":"\\ud800","id":"think"}',
+];
+
+export interface DialectSamples {
+  /** Frames of one whole run, as texts. */
+  readonly run: readonly string[];
+  /** Records of a whole session. */
+  readonly records: readonly StampedRecord[];
+}
+
+export function describeDialect(dialect: Dialect, { run, records }: DialectSamples): void {
+  const encodeAll = (list: readonly StampedRecord[]) => {
+    const encoder = dialect.createEncoder();
+    return list.map((record) => encoder.encode(record));
+  };
+
+  describe(`${dialect.name}: the contract of a dialect`, () => {
+    test("reads its own run without complaint", () => {
+      const decoder = dialect.createDecoder();
+      for (const text of run) expect(decoder.decode(text).issues).toEqual([]);
+    });
+
+    test("refuses hostile texts by name, throws at none, and reads on as if they had not come", () => {
+      const calm = dialect.createDecoder();
+      const expected = run.map((text) => calm.decode(text).records);
+      const decoder = dialect.createDecoder();
+      const got = run.map((text) => {
+        for (const hostile of HOSTILE.filter((candidate) => !starts(dialect, candidate))) {
+          for (const issue of decoder.decode(hostile).issues) expect(issue.message).not.toBe("");
+        }
+        return decoder.decode(text).records;
+      });
+      expect(got.map((group) => group.map((record) => record.event))).toEqual(
+        expected.map((group) => group.map((record) => record.event)),
+      );
+      expect(({} as { type?: unknown }).type).toBeUndefined();
+    });
+
+    test("throws at no text at all", () => {
+      const decoder = dialect.createDecoder();
+      fc.assert(
+        fc.property(fc.oneof(fc.string(), fc.json(), fc.constantFrom(...HOSTILE)), (text) => {
+          const { records, issues } = decoder.decode(text);
+          expect(records.length + issues.length).toBeGreaterThanOrEqual(0);
+        }),
+        { numRuns: 500 },
+      );
+    });
+
+    test("throws at no frame that was changed at random", () => {
+      fc.assert(
+        fc.property(
+          fc.constantFrom(...run),
+          fc.nat(),
+          fc.constantFrom("null", "7", '""', "[]", "{}", "true", '"x"'),
+          (text, pick, value) => {
+            const frame = JSON.parse(text) as { [name: string]: unknown };
+            const names = Object.keys(frame);
+            const name = names[pick % names.length] ?? "type";
+            dialect.createDecoder().decode(JSON.stringify({ ...frame, [name]: JSON.parse(value) as unknown }));
+          },
+        ),
+        { numRuns: 500 },
+      );
+    });
+
+    test("writes one JSON text per frame, without a line break", () => {
+      for (const frames of encodeAll(records)) {
+        for (const frame of frames) {
+          expect(frame).not.toMatch(/[\r\n]/);
+          expect(JSON.parse(frame)).toBeTypeOf("object");
+        }
+      }
+    });
+
+    test("gives the same bytes for the same records", () => {
+      expect(encodeAll(records)).toEqual(encodeAll(records));
+    });
+
+    test("does not change what it is given", () => {
+      const before = JSON.stringify(records);
+      encodeAll(records);
+      expect(JSON.stringify(records)).toBe(before);
+    });
+
+    test("has a ledger row for every event type, with a reason for what it leaves out", () => {
+      expect(Object.keys(dialect.ledger).sort()).toEqual([...EVENT_TYPES].sort());
+      for (const row of Object.values(dialect.ledger)) {
+        if (row.fate === "omitted") expect(row.reason.length).toBeGreaterThan(10);
+        else expect(row.as).not.toBe("");
+      }
+    });
+
+    test("claims the frames of its own run", () => {
+      const frames = run.map((text) => JSON.parse(text) as { readonly [key: string]: unknown });
+      for (const frame of frames) expect(dialect.claim(frame)).toBeGreaterThan(0);
+    });
+  });
+}
+
+/** A hostile text that the dialect takes as a frame of its own is not one for it. */
+function starts(dialect: Dialect, text: string): boolean {
+  const { records, issues } = dialect.createDecoder().decode(text);
+  return records.length > 0 || (issues.length > 0 && text.trim() === "[DONE]");
+}

@@ -1,0 +1,49 @@
+/** Every dialect is held to the contract, and all of them to what only the whole list can show. */
+import { describe, expect, test } from "vitest";
+import { FRAME_RULES, LIFECYCLE_RULES, type StampedRecord } from "../protocol/index.ts";
+import { listVectorFiles, readVector } from "../../test/vectors.ts";
+import { describeDialect } from "./dialect.contract.ts";
+import { createBatchEncoder, detectDialect, DIALECTS } from "./index.ts";
+
+const RUNS = listVectorFiles("runs").map(readVector);
+const REACT = RUNS.find((vector) => vector.name === "react-tools");
+const records = RUNS.flatMap((vector) => vector.records.flat()).map((record, index): StampedRecord => ({
+  ...record,
+  envelope: { ...record.envelope, session_id: "s", event_id: index + 1 },
+}));
+
+for (const dialect of Object.values(DIALECTS)) {
+  const run = (REACT?.encodings[dialect.name] ?? []).flat().map((frame) => JSON.stringify(frame));
+  describeDialect(dialect, { run, records });
+}
+
+describe("the list of dialects", () => {
+  test("rule names are unique", () => {
+    const tables = [FRAME_RULES, LIFECYCLE_RULES, ...Object.values(DIALECTS).map((dialect) => dialect.rules)];
+    const names = tables.flatMap((table) => Object.keys(table));
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("each whole run is recognised in every dialect, from its first frames", () => {
+    for (const vector of RUNS) {
+      for (const name of Object.keys(DIALECTS)) {
+        const texts = (vector.encodings[name] ?? []).flat().map((frame) => JSON.stringify(frame));
+        expect(detectDialect(texts)?.name, `${vector.name} in ${name}`).toBe(name);
+      }
+    }
+  });
+
+  test("nothing is recognised in garbage", () => {
+    expect(detectDialect(["{}", "[]", "nonsense", '{"type":"never heard of"}'])).toBeUndefined();
+  });
+
+  test("a batch of records gives the same bytes as their frames, in every form", () => {
+    for (const dialect of Object.values(DIALECTS)) {
+      for (const options of [{}, { strict: true }, { envelope: false }]) {
+        const encoder = dialect.createEncoder(options);
+        const text = records.flatMap((record) => encoder.encode(record).map((frame) => `${frame}\n`)).join("");
+        expect(new TextDecoder().decode(createBatchEncoder(dialect, options).encode(records))).toBe(text);
+      }
+    }
+  });
+});

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { BoundedMap } from "./bounded-map.ts";
+
+describe("BoundedMap", () => {
+  test("never holds more than its limit: the entry set longest ago makes room", () => {
+    const map = new BoundedMap<number>(3);
+    for (let i = 0; i < 100; i++) {
+      map.set(`k${i}`, i);
+      expect(map.size).toBeLessThanOrEqual(3);
+    }
+    expect([...map.keys()]).toEqual(["k97", "k98", "k99"]);
+  });
+
+  test("setting an entry again makes it the youngest", () => {
+    const map = new BoundedMap<number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    map.set("a", 3);
+    map.set("c", 4);
+    expect([...map.entries()]).toEqual([
+      ["a", 3],
+      ["c", 4],
+    ]);
+  });
+
+  test("creates what is missing, once", () => {
+    const map = new BoundedMap<number[]>(2);
+    expect(map.getOrCreate("a", () => [1])).toBe(map.getOrCreate("a", () => [2]));
+    map.delete("a");
+    expect(map.get("a")).toBeUndefined();
+  });
+});
