@@ -36,7 +36,7 @@ describe("findBreaks", () => {
   type Shape = { properties: Record<string, object>; required: string[] };
   const changed = (change: (shape: Shape) => void) => {
     const copy = structuredClone(before);
-    change(copy.$defs.tool_end as unknown as Shape);
+    change(copy.$defs.tool_end);
     return findBreaks(before, copy);
   };
 

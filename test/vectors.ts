@@ -81,7 +81,7 @@ export function decodeAll(dialect: DialectName, texts: readonly string[], single
 }
 
 /** The frames of each group of records, in one form. */
-export function encodeAll(form: string, groups: readonly (readonly EventRecord[])[], single = false): unknown[][] {
+function encodeAll(form: string, groups: readonly (readonly EventRecord[])[], single = false): unknown[][] {
   const { dialect, options } = FORMS[form] as (typeof FORMS)[string];
   let encoder = DIALECTS[dialect].createEncoder(options);
   let stamp = createStamper();

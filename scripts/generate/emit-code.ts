@@ -123,7 +123,7 @@ function header(protocolPath: string, code: string): string {
   return lines.join("\n");
 }
 
-export function pascalCase(name: string): string {
+function pascalCase(name: string): string {
   return name
     .split(/[_-]/)
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
@@ -152,7 +152,7 @@ function emitMember(name: string, field: Field): string {
   return field.required ? `${key}: ${emitType(field.schema)}` : `${key}?: ${emitType(field.schema)}`;
 }
 
-export function emitType(schema: Schema): string {
+function emitType(schema: Schema): string {
   switch (schema.kind) {
     case "string":
       return "string";

@@ -53,7 +53,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-export function typeText(schema: Schema): string {
+function typeText(schema: Schema): string {
   switch (schema.kind) {
     case "string":
     case "boolean":

@@ -1,15 +1,17 @@
 /**
  * The command line: finds the command, gives it the world, and turns what it throws into a message and an exit code.
- * Exit codes: 0 fine, 1 the input breaks a rule, 2 the command could not do its work.
+ * Exit codes: 0 fine, 1 the input breaks a rule, 2 the command could not do its work, 141 nobody reads the output any
+ * more (what a shell reports for SIGPIPE).
  */
 import { runCheck } from "./check.ts";
 import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
-import { CliError, type Command, parseCommand, usageOf } from "./command.ts";
+import { CliError, type Command, listRows, parseCommand, usageOf } from "./command.ts";
 import { CHECK, CONVERT, DEMO, SCHEMA } from "./commands.ts";
+import { cleanText, wrapText } from "./fit-text.ts";
 import { version } from "./package-version.ts";
 import { runSchema } from "./schema.ts";
-import { createTerminal } from "./terminal.ts";
+import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
 const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCheck }[] = [
   { command: CONVERT, run: runConvert },
@@ -18,37 +20,74 @@ const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCh
   { command: DEMO, run: runDemo },
 ];
 
+/** Longer lines are hard to read, however wide the window is. */
+const WIDEST_HELP = 100;
+const OUTPUT_CLOSED = 141;
+
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal(process.stdin, process.stdout, process.stderr);
   try {
-    const [name, ...rest] = argv;
-    if (name === "--version" || name === "-v") {
-      await terminal.write(`${version()}\n`);
-      return 0;
-    }
-    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-      const asked = COMMANDS.find(({ command }) => command.name === rest[0]);
-      await terminal.write(asked === undefined ? overview() : usageOf(asked.command));
-      return name === undefined ? 2 : 0;
-    }
-    const found = COMMANDS.find(({ command }) => command.name === name);
-    if (found === undefined) throw new CliError(`there is no command \`${name}\``, "`loom --help` lists them");
-    const parsed = parseCommand(found.command, rest);
-    if (parsed.options["help"] === true) {
-      await terminal.write(usageOf(found.command));
-      return 0;
-    }
-    return await found.run(parsed, terminal);
+    const code = await runCommand(argv, terminal);
+    await terminal.flush();
+    return code;
   } catch (error) {
-    if (terminal.closed) return 0;
+    if (error instanceof OutputClosed) return OUTPUT_CLOSED;
     if (!(error instanceof CliError)) throw error;
-    terminal.warn(`loom: ${error.message}${error.hint === undefined ? "" : `\n      ${error.hint}`}`);
+    terminal.warn(describeError(error, terminal));
     return 2;
   }
 }
 
-function overview(): string {
-  const width = Math.max(...COMMANDS.map(({ command }) => command.name.length));
-  const lines = COMMANDS.map(({ command }) => `  ${command.name.padEnd(width)}  ${command.summary}`);
-  return `loom ${version()}: carry an agent's run to everyone who watches it\n\nUsage: loom COMMAND [OPTIONS]\n\n${lines.join("\n")}\n\n\`loom COMMAND --help\` tells more.\n`;
+async function runCommand([name, ...rest]: readonly string[], terminal: Terminal): Promise<number> {
+  const width = Math.min(terminal.columns ?? 80, WIDEST_HELP);
+  switch (name) {
+    case undefined:
+      terminal.warn(overview(width).trimEnd());
+      return 2;
+    case "--version":
+    case "-v":
+      await terminal.write(`${version()}\n`);
+      return 0;
+    case "--help":
+    case "-h":
+    case "help":
+      await terminal.write(rest[0] === undefined ? overview(width) : usageOf(findCommand(rest[0]).command, width));
+      return 0;
+    default: {
+      const { command, run } = findCommand(name);
+      const parsed = parseCommand(command, rest);
+      if (parsed.options["help"] !== true) return run(parsed, terminal);
+      await terminal.write(usageOf(command, width));
+      return 0;
+    }
+  }
+}
+
+function findCommand(name: string): (typeof COMMANDS)[number] {
+  const found = COMMANDS.find(({ command }) => command.name === name);
+  if (found !== undefined) return found;
+  throw new CliError(
+    `there is no ${name.startsWith("-") ? "option" : "command"} \`${name}\``,
+    "`loom --help` lists them",
+  );
+}
+
+function describeError({ message, hint }: CliError, terminal: Terminal): string {
+  const width = (terminal.errorColumns ?? Number.POSITIVE_INFINITY) - 6;
+  const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) =>
+    wrapText(cleanText(text), width, "      "),
+  );
+  return `${terminal.styleError(["red", "bold"], "loom:")} ${lines.join("\n      ")}`;
+}
+
+function overview(width: number): string {
+  const rows = COMMANDS.map(({ command }) => ({ name: command.name, about: command.summary }));
+  return `loom ${version()}: carry an agent's run to everyone who watches it
+
+Usage: loom COMMAND [OPTIONS]
+
+${listRows(rows, width)}
+
+\`loom COMMAND --help\` tells more, \`loom --version\` prints the version.
+`;
 }

@@ -1,12 +1,12 @@
 /** `loom schema`: the JSON Schema of a dialect, or of one of its types. */
 import { dialectSchema, dialectSchemas, DIALECTS } from "../dialects/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
-import { dialectOption } from "./input.ts";
+import { dialectOption } from "./dialect-option.ts";
 import type { Terminal } from "./terminal.ts";
 
 export async function runSchema(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  const given = dialectOption(parsed, "dialect");
-  const dialect = given === undefined || given === "auto" ? DIALECTS.loom : given;
+  const dialect = dialectOption(parsed, "dialect") ?? DIALECTS.loom;
+  if (dialect === "auto") throw new CliError("`--dialect auto` needs a stream to look at, and here is none");
   const type = parsed.argument;
   if (type === undefined) {
     await terminal.write(`${JSON.stringify(dialectSchema(dialect), null, 2)}\n`);
@@ -15,7 +15,10 @@ export async function runSchema(parsed: ParsedCommand, terminal: Terminal): Prom
   const schemas = dialectSchemas(dialect);
   const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined;
   if (schema === undefined)
-    throw new CliError(`${dialect.name} has no type \`${type}\``, `its types: ${Object.keys(schemas).join(", ")}`);
+    throw new CliError(
+      `the ${dialect.name} dialect has no type \`${type}\``,
+      `its types: ${Object.keys(schemas).join(", ")}`,
+    );
   await terminal.write(
     `${JSON.stringify({ $schema: "https://json-schema.org/draft/2020-12/schema", ...schema }, null, 2)}\n`,
   );

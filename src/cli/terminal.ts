@@ -1,5 +1,6 @@
 /** The three standard streams, as commands see them: back-pressure on the way out, colour only where it shows. */
 import { styleText } from "node:util";
+import { CliError } from "./command.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -11,16 +12,18 @@ export interface Terminal {
   warn(text: string): void;
   /** Shows progress on standard error, over the last one; nothing when that is not a terminal. */
   progress(text: string | undefined): void;
+  /** Resolves when all that was written has left; throws when some of it could not. */
+  flush(): Promise<void>;
   /** Colours text bound for standard output. */
   readonly style: (style: Style, text: string) => string;
   /** Colours text bound for standard error. */
   readonly styleError: (style: Style, text: string) => string;
-  readonly columns: number;
-  readonly showsProgress: boolean;
-  /** The reader of standard output went away; nothing more is to be written. */
-  readonly closed: boolean;
+  /** Columns of standard output, and of standard error; undefined where that is not a terminal. */
+  readonly columns: number | undefined;
+  readonly errorColumns: number | undefined;
 }
 
+/** The reader of standard output went away, as `head` does: nothing is wrong, and nothing more is to be written. */
 export class OutputClosed extends Error {}
 
 export function createTerminal(
@@ -28,24 +31,30 @@ export function createTerminal(
   stdout: NodeJS.WriteStream,
   stderr: NodeJS.WriteStream,
 ): Terminal {
-  let closed = false;
+  let failure: Error | undefined;
   let shown = false;
-  const onError = (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    closed = true;
-  };
-  stdout.on("error", onError);
-  stderr.on("error", onError);
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    failure ??=
+      error.code === "EPIPE"
+        ? new OutputClosed()
+        : new CliError(`standard output cannot be written (${error.code ?? error.message})`);
+  });
+  // Nobody is left to be told.
+  stderr.on("error", () => undefined);
   const clear = () => {
     if (shown) stderr.write("\r\u001B[K");
     shown = false;
   };
+  const throwFailure = () => {
+    if (failure !== undefined) throw failure;
+  };
   return {
     stdin,
     async write(text) {
-      if (closed) throw new OutputClosed();
+      throwFailure();
+      if (text === "") return;
       if (stdout.isTTY) clear();
-      if (text === "" || stdout.write(text)) return;
+      if (stdout.write(text)) return;
       await new Promise<void>((resolve) => {
         const done = () => {
           stdout.off("drain", done).off("close", done).off("error", done);
@@ -53,28 +62,31 @@ export function createTerminal(
         };
         stdout.once("drain", done).once("close", done).once("error", done);
       });
+      throwFailure();
     },
     warn(text) {
       clear();
-      if (!closed) stderr.write(`${text}\n`);
+      stderr.write(`${text}\n`);
     },
     progress(text) {
-      if (!stderr.isTTY || closed) return;
+      if (!stderr.isTTY) return;
       clear();
       if (text === undefined) return;
       shown = true;
       stderr.write(text);
     },
+    async flush() {
+      clear();
+      if (failure === undefined) await new Promise<void>((resolve) => stdout.write("", () => resolve()));
+      throwFailure();
+    },
     style: (style, text) => styleText(style, text, { stream: stdout }),
     styleError: (style, text) => styleText(style, text, { stream: stderr }),
     get columns() {
-      return stdout.columns ?? 100;
+      return stdout.isTTY ? stdout.columns : undefined;
     },
-    get showsProgress() {
-      return stderr.isTTY;
-    },
-    get closed() {
-      return closed;
+    get errorColumns() {
+      return stderr.isTTY ? stderr.columns : undefined;
     },
   };
 }

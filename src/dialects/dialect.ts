@@ -65,5 +65,4 @@ export interface Dialect {
   claim(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
 }
 
-export const NOTHING: Decoded = { records: [], issues: [] };
 export const NO_FRAMES: readonly string[] = [];

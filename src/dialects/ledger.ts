@@ -79,7 +79,7 @@ function describe<T extends EventType>({ note, loses = [], back }: CarryOptions<
 }
 
 /** The event less some of its fields. */
-export function without(event: LoomEvent, fields: readonly string[]): LoomEvent {
+function without(event: LoomEvent, fields: readonly string[]): LoomEvent {
   if (fields.length === 0) return event;
   return Object.fromEntries(Object.entries(event).filter(([name]) => !fields.includes(name))) as unknown as LoomEvent;
 }

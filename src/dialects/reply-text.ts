@@ -2,7 +2,7 @@
  * The answer of a run, gathered from its pieces, for dialects whose last frame does not repeat it. Bounded: beyond the
  * limit nothing more is kept, and `overflowed` says so.
  */
-export const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
+const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
 
 export class ReplyText {
   #pieces: string[] = [];
@@ -25,5 +25,21 @@ export class ReplyText {
 
   toString(): string {
     return this.#pieces.join("");
+  }
+}
+
+const MAX_ANSWERED = 10_000;
+
+/** The node runs of one run whose answer was streamed: the reply of another must still be sent. */
+export class AnsweredNodes {
+  readonly #nodes = new Set<string>();
+
+  add(node: string | undefined): void {
+    if (this.#nodes.size < MAX_ANSWERED) this.#nodes.add(node ?? "");
+  }
+
+  /** Whether the reply of this node run was streamed; of any, when it names none. */
+  has(node: string | undefined): boolean {
+    return node === undefined ? this.#nodes.size > 0 : this.#nodes.has(node);
   }
 }

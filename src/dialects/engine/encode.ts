@@ -17,17 +17,12 @@ import {
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
+import { given } from "../given.ts";
 import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
+import { type OpenCall, OpenCalls } from "../open-calls.ts";
+import { AnsweredNodes } from "../reply-text.ts";
 import { NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
 import type { EngineFrameType } from "./frames.ts";
-
-interface Call {
-  readonly name: string;
-  readonly id: string;
-  arguments: JsonObject;
-  description: string | undefined;
-  started: boolean;
-}
 
 interface EngineFold {
   readonly sessionId: string;
@@ -37,16 +32,12 @@ interface EngineFold {
   opened: boolean;
   sequence: number;
   ts: number;
-  readonly calls: Map<string, Call>;
-  /** Node runs whose answer text was sent; "" for text outside any. */
-  readonly answered: Set<string>;
+  readonly calls: OpenCalls;
+  readonly answered: AnsweredNodes;
   end: EventOf<"run_end"> | undefined;
   tokens: number;
   toolCalls: number;
 }
-
-/** How many node runs one run's fold remembers the answer of, and how many open calls. */
-const MAX_REMEMBERED = 10_000;
 
 export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Encoder {
   return createFoldEncoder<EngineFold>({
@@ -61,8 +52,8 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Enc
         opened: false,
         sequence: 0,
         ts: 0,
-        calls: new Map(),
-        answered: new Set(),
+        calls: new OpenCalls(),
+        answered: new AnsweredNodes(),
         end: undefined,
         tokens: 0,
         toolCalls: 0,
@@ -97,32 +88,8 @@ function frameText(
   return JSON.stringify(extra === undefined ? { type, data, metadata } : mergeExtra({ type, data, metadata }, extra));
 }
 
-/** Drops what is undefined, so that optional fields are left out. */
-function given(fields: { readonly [name: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined));
-}
-
-function callOf(
-  fold: EngineFold,
-  event: { readonly call_id?: string; readonly name?: string },
-  record: StampedRecord,
-): Call {
-  const key = event.call_id ?? `name:${event.name ?? ""}`;
-  const known = fold.calls.get(key);
-  if (known !== undefined) return known;
-  const call: Call = {
-    name: event.name ?? "unknown",
-    id: event.call_id ?? `call-${record.envelope.event_id}`,
-    arguments: {},
-    description: undefined,
-    started: false,
-  };
-  if (fold.calls.size < MAX_REMEMBERED) fold.calls.set(key, call);
-  return call;
-}
-
-function startCall(fold: EngineFold, call: Call, envelope: object): string {
-  call.started = true;
+function startCall(fold: EngineFold, call: OpenCall, envelope: object): string {
+  call.shown = true;
   fold.toolCalls++;
   const data = given({
     tool_id: call.id,
@@ -173,9 +140,8 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   reply: carried(
     "session_end",
     (fold, { reply }, { envelope }) => {
-      const node = envelope.node_id;
-      const sent = node === undefined ? fold.answered.size > 0 : fold.answered.has(node);
-      const text = sent || reply === "" ? [] : [frameText(fold, "content", { content: reply }, {})];
+      const text =
+        fold.answered.has(envelope.node_id) || reply === "" ? [] : [frameText(fold, "content", { content: reply }, {})];
       return [...text, endRun(fold, "completed", envelope)];
     },
     { note: "its text is that of all `content` of the request; where none was sent, it goes out as one piece first" },
@@ -184,7 +150,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
     "content",
     (fold, event, { envelope }) => {
       if (event.channel === "thought") return [frameText(fold, "thinking", { content: event.content }, envelope)];
-      if (fold.answered.size < MAX_REMEMBERED) fold.answered.add(envelope.node_id ?? "");
+      fold.answered.add(envelope.node_id);
       return [
         frameText(
           fold,
@@ -215,7 +181,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   tool_call: carried(
     "tool_call_start",
     (fold, event, record) => {
-      const call = callOf(fold, event, record);
+      const call = fold.calls.get(event, record.envelope);
       call.arguments = event.arguments;
       call.description = event.description;
       return [];
@@ -223,7 +189,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
     { loses: ["index", "raw_arguments"], note: "sent when the tool starts" },
   ),
   tool_start: carried("tool_call_start", (fold, event, record) => [
-    startCall(fold, callOf(fold, event, record), record.envelope),
+    startCall(fold, fold.calls.get(event, record.envelope), record.envelope),
   ]),
   tool_progress: carried(
     "tool_call_progress",
@@ -233,7 +199,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
         frameText(
           fold,
           "tool_call_progress",
-          given({ tool_id: callOf(fold, event, record).id, progress, message }),
+          given({ tool_id: fold.calls.get(event, record.envelope).id, progress, message }),
           record.envelope,
         ),
       ];
@@ -243,9 +209,9 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   tool_end: carried(
     "tool_call_end",
     (fold, event, record) => {
-      const call = callOf(fold, event, record);
-      const opening = call.started ? [] : [startCall(fold, call, {})];
-      fold.calls.delete(event.call_id ?? `name:${event.name}`);
+      const call = fold.calls.get(event, record.envelope);
+      const opening = call.shown ? [] : [startCall(fold, call, {})];
+      fold.calls.end(event);
       const data = event.is_error
         ? given({
             tool_id: call.id,
@@ -272,10 +238,10 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   tool_approval_result: carriedAs(
     "data",
     (fold, event, record) => {
-      const call = callOf(fold, event, record);
+      const call = fold.calls.get(event, record.envelope);
       if (event.arguments !== undefined) call.arguments = event.arguments;
       // A call that was refused never starts: its end says so.
-      if (event.decision !== "approved") call.started = true;
+      if (event.decision !== "approved") call.shown = true;
       return asCustomData(fold, event, record);
     },
     CUSTOM_DATA,

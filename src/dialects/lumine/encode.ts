@@ -16,16 +16,12 @@ import { deriveId } from "../derive-id.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
+import { given } from "../given.ts";
 import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
+import { type OpenCall, OpenCalls } from "../open-calls.ts";
+import { AnsweredNodes } from "../reply-text.ts";
 import { NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
 import type { LumineFrameType } from "./frames.ts";
-
-interface Call {
-  readonly id: string;
-  readonly name: string;
-  arguments: JsonObject;
-  shown: boolean;
-}
 
 interface LumineFold {
   readonly sessionId: string;
@@ -37,12 +33,11 @@ interface LumineFold {
   errorShown: boolean;
   /** The frame before this one was an error: then [DONE] must say that the run completed all the same. */
   lastWasError: boolean;
-  readonly answered: Set<string>;
-  readonly calls: Map<string, Call>;
+  readonly answered: AnsweredNodes;
+  readonly calls: OpenCalls;
 }
 
 export const DONE = "[DONE]";
-const MAX_REMEMBERED = 10_000;
 
 /** Records outside any request that wait for the next one; beyond this the oldest is dropped. */
 const MAX_HELD = 1000;
@@ -56,8 +51,8 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     thinking: false,
     errorShown: false,
     lastWasError: false,
-    answered: new Set(),
-    calls: new Map(),
+    answered: new AnsweredNodes(),
+    calls: new OpenCalls(),
   });
   const encodeRunless = (record: StampedRecord) => {
     const row = LUMINE_TABLE[record.event.type as "todo_update"];
@@ -178,25 +173,7 @@ function finish(fold: LumineFold, envelope: StampedEnvelope, status: string | nu
   ];
 }
 
-function callOf(
-  fold: LumineFold,
-  event: { readonly call_id?: string; readonly name?: string },
-  envelope: StampedEnvelope,
-): Call {
-  const key = event.call_id ?? `name:${event.name ?? ""}`;
-  const known = fold.calls.get(key);
-  if (known !== undefined) return known;
-  const call = {
-    id: event.call_id ?? `call-${envelope.event_id}`,
-    name: event.name ?? "unknown",
-    arguments: {},
-    shown: false,
-  };
-  if (fold.calls.size < MAX_REMEMBERED) fold.calls.set(key, call);
-  return call;
-}
-
-function useTool(fold: LumineFold, call: Call, envelope: StampedEnvelope, status: string, index = 0): string {
+function useTool(fold: LumineFold, call: OpenCall, envelope: StampedEnvelope, status: string, index = 0): string {
   call.shown = true;
   return frameText(
     fold,
@@ -206,9 +183,6 @@ function useTool(fold: LumineFold, call: Call, envelope: StampedEnvelope, status
     index,
   );
 }
-
-const given = (fields: { readonly [name: string]: Json | undefined }): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined));
 
 export const LUMINE_TABLE: Table<LumineFold> = {
   run_start: carried("session_id", (fold, _event, { envelope }) => open(fold, envelope), {
@@ -241,9 +215,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   reply: carried(
     "chunk [DONE]",
     (fold, { reply }, { envelope }) => {
-      const node = envelope.node_id;
-      const sent = node === undefined ? fold.answered.size > 0 : fold.answered.has(node);
-      const text = sent || reply === "" ? [] : chunks(fold, without(envelope), reply);
+      const text = fold.answered.has(envelope.node_id) || reply === "" ? [] : chunks(fold, without(envelope), reply);
       return [...text, ...finish(fold, envelope, fold.lastWasError ? "completed" : null)];
     },
     { note: "its text is that of all chunks of the request; where none was sent, it goes out as one chunk first" },
@@ -252,7 +224,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
     "chunk",
     (fold, { content, channel }, { envelope }) => {
       if (channel === "thought") return think(fold, envelope, content);
-      if (fold.answered.size < MAX_REMEMBERED) fold.answered.add(envelope.node_id ?? "");
+      fold.answered.add(envelope.node_id);
       return chunks(fold, envelope, content);
     },
     {
@@ -278,19 +250,19 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   tool_call: carried(
     "tool_use",
     (fold, event, { envelope }) => {
-      callOf(fold, event, envelope).arguments = event.arguments;
+      fold.calls.get(event, envelope).arguments = event.arguments;
       return [];
     },
     { loses: ["description", "index", "raw_arguments"], note: "sent when the tool starts, or waits for consent" },
   ),
   tool_start: carried("tool_use", (fold, event, { envelope }) => [
     ...settle(fold, envelope),
-    useTool(fold, callOf(fold, event, envelope), envelope, "running"),
+    useTool(fold, fold.calls.get(event, envelope), envelope, "running"),
   ]),
   tool_approval: carried(
     "tool_use",
     (fold, event, { envelope }) => {
-      const call = callOf(fold, event, envelope);
+      const call = fold.calls.get(event, envelope);
       call.arguments = event.arguments;
       return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
     },
@@ -299,7 +271,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   tool_approval_result: carriedAs(
     "tool_use",
     (fold, event, { envelope }) => {
-      if (event.arguments !== undefined) callOf(fold, event, envelope).arguments = event.arguments;
+      if (event.arguments !== undefined) fold.calls.get(event, envelope).arguments = event.arguments;
       return [];
     },
     {
@@ -310,12 +282,12 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   tool_end: carried(
     "tool_result",
     (fold, event, { envelope }) => {
-      const call = callOf(fold, event, envelope);
+      const call = fold.calls.get(event, envelope);
       const opening = [
         ...settle(fold, envelope),
         ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1)]),
       ];
-      fold.calls.delete(event.call_id ?? `name:${event.name}`);
+      fold.calls.end(event);
       const { is_error, result, output, error_code } = event;
       const own = is_error
         ? { status: "error", error: result, result: output ?? null, ...given({ code: error_code }) }

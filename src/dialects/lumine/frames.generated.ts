@@ -173,7 +173,7 @@ export interface TodoListFrame {
   readonly list_id: string;
   /** Its title */
   readonly title?: string;
-  /** The items */
+  /** The items in order */
   readonly items: readonly { readonly id: string; readonly text: string; readonly completed: boolean }[];
 }
 

@@ -15,6 +15,7 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
+import { EVENTS } from "../../protocol/events/index.ts";
 
 const text = nullable(string);
 
@@ -67,17 +68,7 @@ export const LUMINE_FRAMES = {
   todo_list: frame("004 §7", "A to-do list", "创建待办清单", {
     list_id,
     title: optional(string, "Its title", "标题"),
-    items: required(
-      listOf(
-        objectOf({
-          id: required(string, "Id of the item", "条目 ID"),
-          text: required(string, "What is to be done", "内容"),
-          completed: required(boolean, "Whether it is done", "是否完成"),
-        }),
-      ),
-      "The items",
-      "条目",
-    ),
+    items: EVENTS.todo_list.fields.items,
   }),
   todo_update: frame("004 §8", "One item changed", "更新单个条目", {
     list_id,

@@ -1,0 +1,11 @@
+/** A dialect named on the command line. */
+import { type Dialect, DIALECT_NAMES, DIALECTS, isDialectName } from "../dialects/index.ts";
+import { CliError, type ParsedCommand, textOption } from "./command.ts";
+
+export function dialectOption(parsed: ParsedCommand, option: string): Dialect | "auto" | undefined {
+  const name = textOption(parsed, option);
+  if (name === undefined || name === "auto") return name;
+  if (!isDialectName(name))
+    throw new CliError(`there is no dialect \`${name}\``, `choose one of ${DIALECT_NAMES.join(", ")}`);
+  return DIALECTS[name];
+}
