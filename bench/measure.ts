@@ -2,29 +2,43 @@
  * How benchmarks measure here: processor time, not wall time; the contestants take turns in one process, and the median
  * of many turns counts. Machines differ and are noisy, so what is printed is a ratio against a peer in the same run.
  */
-export interface Contestant {
-  readonly name: string;
-  readonly run: () => void;
+export interface Comparison {
+  /** Median processor time per operation, in microseconds. */
+  readonly ours: number;
+  readonly peer: number;
+  /** Median over the rounds of (peer's time / our time): neighbours in time share the machine's mood. */
+  readonly speedup: number;
 }
 
-/** Median processor time per operation of each contestant, in microseconds. */
-export function measure(contestants: readonly Contestant[], operations: number, rounds = 15): Map<string, number> {
-  const times = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
-  for (const { run } of contestants) for (let i = 0; i < 3; i++) run();
-  for (let round = 0; round < rounds; round++) {
-    // Another one begins each round, so that nobody always runs after the same neighbour.
-    for (let i = 0; i < contestants.length; i++) {
-      const { name, run } = contestants[(i + round) % contestants.length] as Contestant;
-      const before = process.cpuUsage();
-      run();
-      const { user, system } = process.cpuUsage(before);
-      times.get(name)?.push((user + system) / operations);
-    }
+/** Our code against a peer's, taking turns. */
+export function compare(ours: () => void, peer: () => void, operations: number, rounds = 25): Comparison {
+  const times: [number, number][] = [];
+  for (let i = 0; i < 3; i++) {
+    ours();
+    peer();
   }
-  return new Map([...times].map(([name, list]) => [name, median(list)]));
+  for (let round = 0; round < rounds; round++) {
+    // Each goes first every other round, so that nobody always runs after the other's garbage.
+    const first = round % 2 === 0 ? timeOf(ours, operations) : undefined;
+    const theirs = timeOf(peer, operations);
+    times.push([first ?? timeOf(ours, operations), theirs]);
+  }
+  return {
+    ours: median(times.map(([own]) => own)),
+    peer: median(times.map(([, theirs]) => theirs)),
+    speedup: median(times.map(([own, theirs]) => theirs / own)),
+  };
 }
 
-export function median(values: readonly number[]): number {
+/** Processor time per operation, in microseconds. */
+function timeOf(run: () => void, operations: number): number {
+  const before = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / operations;
+}
+
+function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -72,6 +72,7 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
   const promised: AnyEvent[] = [];
   let answered = new Set<string>();
   let said = "";
+  let source = "stream";
   let erred = false;
   const called = new Set<string>();
   const started = new Set<string>();
@@ -93,6 +94,12 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
       back = { type: "run_start", run_id: made, request_id: made };
     }
     if (dialect === "stream-event") {
+      if (event.type === "run_start") source = event.source ?? "stream";
+      if (event.type === "message_chunk" && event.channel !== "thought") answered.add(envelope.node_id ?? "");
+      if (event.type === "reply" && source === "stream" && event.reply !== "" && !wasSent(answered, envelope.node_id)) {
+        promised.push({ type: "message_chunk", content: event.reply, id: "agent" });
+      }
+      if (isTerminal(event)) answered = new Set();
       if (event.type === "tool_call") called.add(callKey(event));
       else if (back?.type === "tool_end" && !called.has(callKey(event))) back = { ...back, name: "unknown" };
     }
@@ -131,7 +138,7 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
         });
       }
       if (event.type === "reply") {
-        const sent = envelope.node_id === undefined ? answered.size > 0 : answered.has(envelope.node_id);
+        const sent = wasSent(answered, envelope.node_id);
         if (!sent && event.reply !== "") promised.push({ type: "message_chunk", content: event.reply, id: "agent" });
         promised.push({ type: "reply", reply: said + (sent ? "" : event.reply) });
       }
@@ -145,6 +152,10 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
     if (back !== undefined) promised.push(back);
   }
   return promised;
+}
+
+function wasSent(answered: ReadonlySet<string>, node: string | undefined): boolean {
+  return node === undefined ? answered.size > 0 : answered.has(node);
 }
 
 function callKey(event: LoomEvent): string {

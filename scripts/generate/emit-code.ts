@@ -39,16 +39,12 @@ export function emitCode(request: CodeRequest): string {
     `/** One of all the above, told apart by \`type\`. */\nexport type ${union} =\n${names.map((n) => `  | ${n}`).join("\n")};`,
     `/** From the type to its interface. */\nexport interface ${union}Map {\n${tags.map((t) => `  readonly ${quote(t)}: ${pascalCase(t)}${suffix};`).join("\n")}\n}`,
     [...emitter.inner, ...checks].join("\n\n"),
+    emitCodeTable(request),
     `/** Checks the fields of a value whose \`type\` is known; undefined when they fit, and when the type is none of these. */
 export function find${union}Fault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as Value;
-  switch (value["type"]) {
-${tags.map((t) => `    case ${quote(t)}:\n      return check${pascalCase(t)}${suffix}(value, hints);`).join("\n")}
-    default:
-      return undefined;
-  }
+  return CODE.get(value["type"])?.check(value, hints);
 }`,
-    ...(request.builders === true ? [emitBuilders(request)] : []),
   ].join("\n\n");
   return `${header(request.protocolPath, code)}\n${code}\n`;
 }
@@ -57,7 +53,7 @@ ${tags.map((t) => `    case ${quote(t)}:\n      return check${pascalCase(t)}${su
  * Code that takes a checked shape out of a flat frame, field by field in the declared order: several times faster than
  * copying the object without its envelope. It gives up when there are fields it does not know, or nulls to leave out.
  */
-function emitBuilders({ union, suffix, shapes }: CodeRequest): string {
+function emitBuilders({ suffix, shapes }: CodeRequest): string {
   const builders = Object.entries(shapes).map(([tag, shape]) => {
     const all = Object.entries(shape.fields);
     const required = all.filter(([, field]) => field.required).map(([name]) => name);
@@ -86,22 +82,32 @@ function emitBuilders({ union, suffix, shapes }: CodeRequest): string {
     ];
     return [head, bare, ...grown, "}"].join("\n");
   });
-  const cases = Object.keys(shapes).map(
-    (tag) =>
-      `    case ${quote(tag)}:\n      return build${pascalCase(tag)}${suffix}(value, fields) as ${union} | undefined;`,
-  );
+  return ["type Built = { [field: string]: unknown };", ...builders].join("\n\n");
+}
+
+/**
+ * From the type to its code. A lookup by hash: the type of a parsed frame is a fresh string, and comparing it with every
+ * name in turn would cost more than all the checks.
+ */
+function emitCodeTable(request: CodeRequest): string {
+  const { union, suffix, shapes } = request;
+  const builds = request.builders === true;
+  const rows = Object.keys(shapes).map((tag) => {
+    const name = pascalCase(tag) + suffix;
+    return `  [${quote(tag)}, { check: check${name}${builds ? `, build: build${name}` : ""} }],`;
+  });
+  const code = builds ? `${union}Code` : "Code";
   return [
-    "type Built = { [field: string]: unknown };",
-    ...builders,
-    `/** Takes the event out of a checked frame that has \`fields\` fields beside its type and its envelope. */
-export function build${union}(given: object, fields: number): ${union} | undefined {
-  const value = given as Value;
-  switch (value["type"]) {
-${cases.join("\n")}
-    default:
-      return undefined;
-  }
+    ...(builds ? [emitBuilders(request)] : []),
+    `/** The code that handles one type. */
+${builds ? "export " : ""}interface ${code} {
+  /** The first thing wrong with the fields. */
+  check(value: Value, hints?: Hint[]): Fault | undefined;${builds ? `\n  /** Takes the event out of a checked frame that has \`fields\` fields beside its type and its envelope. */\n  build(value: Value, fields: number): object | undefined;` : ""}
 }`,
+    `const CODE: ReadonlyMap<unknown, ${code}> = new Map<string, ${code}>([\n${rows.join("\n")}\n]);`,
+    ...(builds
+      ? [`export function find${code}(type: string): ${code} | undefined {\n  return CODE.get(type);\n}`]
+      : []),
   ].join("\n\n");
 }
 
@@ -192,13 +198,7 @@ class CheckEmitter {
   emitCheck(name: string, fields: Fields, exported = false): string {
     const body = Object.entries(fields).map(([field, declared]) => this.#emitField(field, declared));
     const usesHints = body.some((text) => text.includes("hints"));
-    const parameter = exported
-      ? usesHints
-        ? ", hints?: Hint[]"
-        : ""
-      : usesHints
-        ? ", hints: Hint[] | undefined"
-        : ", _hints?: Hint[]";
+    const parameter = usesHints ? ", hints?: Hint[]" : exported ? "" : ", _hints?: Hint[]";
     const first = `${exported ? "export " : ""}function ${name}(value: Value${parameter}): Fault | undefined {`;
     return [first, ...body, "  return undefined;", "}"].join("\n");
   }

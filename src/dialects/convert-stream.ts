@@ -21,6 +21,8 @@ export interface StreamConverter {
   readonly lost: ReadonlyMap<string, number>;
   /** Records that still wait for a later one. */
   readonly held: number;
+  /** Records left out because they belong to no run. */
+  readonly dropped: number;
 }
 
 export function createStreamConverter(from: Dialect, to: Dialect, options: ConvertOptions = {}): StreamConverter {
@@ -30,6 +32,9 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   const lost = new Map<string, number>();
   return {
     lost,
+    get dropped() {
+      return encoder.dropped ?? 0;
+    },
     get held() {
       return encoder.held ?? 0;
     },

@@ -27,6 +27,8 @@ export interface Encoder {
   encode(record: StampedRecord): readonly string[];
   /** Records that wait for a later one before they may be sent. */
   readonly held?: number;
+  /** Records left out because they belong to no run, where the dialect has no place for such. */
+  readonly dropped?: number;
 }
 
 /** Many records at once, as NDJSON bytes: what a server writes in one go. */

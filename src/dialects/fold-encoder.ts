@@ -24,7 +24,11 @@ export interface FoldHooks<Fold> {
 export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
   const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS);
   const last = new BoundedMap<string>(MAX_LIVE_RUNS);
+  let dropped = 0;
   return {
+    get dropped() {
+      return dropped;
+    },
     get held() {
       return hooks.held?.() ?? 0;
     },
@@ -35,7 +39,11 @@ export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
       if (run === undefined) {
         // A foreign stream may name no run at all: its frames belong to the run without a name. Where runs are named,
         // a record without one belongs to the session alone.
-        if (last.get(session) !== "" && RUNLESS.has(event.type)) return hooks.encodeRunless?.(record) ?? NO_FRAMES;
+        if (last.get(session) !== "" && RUNLESS.has(event.type)) {
+          if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
+          dropped++;
+          return NO_FRAMES;
+        }
         run = "";
       }
       const key = `${session}\n${run}`;

@@ -3,8 +3,10 @@
  * up most of a stream this is cheaper than building a string and converting it.
  */
 const INITIAL_BYTES = 16 * 1024;
-/** Shorter texts are copied here, character by character; longer ones are worth a call into the platform. */
+/** Shorter strings are written here, character by character; longer ones are worth a call into the platform. */
 const SHORT_TEXT = 96;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 /** No character takes more bytes of UTF-8 than three per UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
 
@@ -13,36 +15,25 @@ const encoder = new TextEncoder();
 export class ByteWriter {
   #buffer = new Uint8Array(INITIAL_BYTES);
   #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
+  /** Text that comes after what is in the buffer. */
+  #pending = "";
 
   /** Bytes made beforehand. */
   bytes(bytes: Uint8Array): void {
+    if (this.#pending !== "") this.#flush();
     this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#length);
     this.#length += bytes.length;
   }
 
-  /** One byte. */
-  byte(byte: number): void {
-    this.#reserve(1);
-    this.#buffer[this.#length++] = byte;
-  }
-
-  /** Text. `first`, where given, is written in place of the text's first character, which must be ASCII. */
-  text(text: string, first?: number): void {
-    this.#reserve(text.length * BYTES_PER_UNIT);
-    const at = this.#length;
-    if (text.length > SHORT_TEXT || !this.#short(text)) {
-      this.#length += encoder.encodeInto(text, this.#buffer.subarray(at)).written;
-    }
-    if (first !== undefined) this.#buffer[at] = first;
+  /** Text. It is converted together with the texts that follow it, as late as possible: a call costs more than a copy. */
+  text(text: string): void {
+    this.#pending += text;
   }
 
   /** A whole number from 0 to 2^53-1. */
   integer(value: number): void {
+    if (this.#pending !== "") this.#flush();
     this.#reserve(16);
     if (value < 1_000_000_000) {
       this.#digits(value, countDigits(value));
@@ -53,43 +44,44 @@ export class ByteWriter {
     this.#digits(value - high * 1_000_000_000, 9);
   }
 
-  /** A text as a JSON string. */
+  /** A text as a JSON string; short ones without special characters are written right here. */
   jsonString(text: string): void {
-    this.#reserve(text.length + 2);
-    const buffer = this.#buffer;
-    let at = this.#length;
-    if (text.length <= SHORT_TEXT) {
-      buffer[at++] = 0x22;
-      let i = 0;
-      for (; i < text.length; i++) {
-        const unit = text.charCodeAt(i);
-        if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) break;
-        buffer[at++] = unit;
-      }
-      if (i === text.length) {
-        buffer[at++] = 0x22;
-        this.#length = at;
-        return;
-      }
-    }
-    this.text(JSON.stringify(text));
+    if (this.#pending !== "") this.#flush();
+    if (text.length > SHORT_TEXT || !this.#shortString(text)) this.text(JSON.stringify(text));
   }
 
   /** What was written, as a copy; the writer is empty again. */
   take(): Uint8Array {
+    if (this.#length === 0) {
+      const only = encoder.encode(this.#pending);
+      this.#pending = "";
+      return only;
+    }
+    if (this.#pending !== "") this.#flush();
     const taken = this.#buffer.slice(0, this.#length);
     this.#length = 0;
     return taken;
   }
 
-  /** Writes text without leaving here; takes it back when it holds a character of more than three bytes. */
-  #short(text: string): boolean {
+  #flush(): void {
+    const text = this.#pending;
+    this.#pending = "";
+    this.#reserve(text.length * BYTES_PER_UNIT);
+    this.#length += encoder.encodeInto(text, this.#buffer.subarray(this.#length)).written;
+  }
+
+  /** Writes nothing, and says so, when a character must be escaped or takes more than three bytes. */
+  #shortString(text: string): boolean {
+    this.#reserve(text.length * BYTES_PER_UNIT + 2);
     const buffer = this.#buffer;
     let at = this.#length;
+    buffer[at++] = QUOTE;
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i);
-      if (unit < 0x80) buffer[at++] = unit;
-      else if (unit < 0x800) {
+      if (unit < 0x80) {
+        if (unit < 0x20 || unit === QUOTE || unit === BACKSLASH) return false;
+        buffer[at++] = unit;
+      } else if (unit < 0x800) {
         buffer[at++] = 0xc0 | (unit >> 6);
         buffer[at++] = 0x80 | (unit & 0x3f);
       } else {
@@ -99,6 +91,7 @@ export class ByteWriter {
         buffer[at++] = 0x80 | (unit & 0x3f);
       }
     }
+    buffer[at++] = QUOTE;
     this.#length = at;
     return true;
   }

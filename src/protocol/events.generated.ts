@@ -747,7 +747,7 @@ function checkNodeExitEvent(value: Value, _hints?: Hint[]): Fault | undefined {
   return undefined;
 }
 
-function checkMessageChunkEvent(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkMessageChunkEvent(value: Value, hints?: Hint[]): Fault | undefined {
   const content_ = value["content"];
   if (typeof content_ !== "string") return wrong("content", "a string", content_);
   const id_ = value["id"];
@@ -1148,7 +1148,7 @@ function checkRunEndEvent(value: Value, _hints?: Hint[]): Fault | undefined {
   return undefined;
 }
 
-function checkReasoningChunkEvent(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkReasoningChunkEvent(value: Value, hints?: Hint[]): Fault | undefined {
   const content_ = value["content"];
   if (typeof content_ !== "string") return wrong("content", "a string", content_);
   const id_ = value["id"];
@@ -1284,7 +1284,7 @@ function checkTodoUpdateEvent(value: Value, _hints?: Hint[]): Fault | undefined 
   return undefined;
 }
 
-function checkErrorEvent(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkErrorEvent(value: Value, hints?: Hint[]): Fault | undefined {
   const message_ = value["message"];
   if (typeof message_ !== "string") return wrong("message", "a string", message_);
   const code_ = value["code"];
@@ -1361,7 +1361,7 @@ function checkLlmStartEvent(value: Value, _hints?: Hint[]): Fault | undefined {
   return undefined;
 }
 
-function checkLlmEndEvent(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkLlmEndEvent(value: Value, hints?: Hint[]): Fault | undefined {
   const llm_call_id_ = value["llm_call_id"];
   if (typeof llm_call_id_ !== "string") return wrong("llm_call_id", "a string", llm_call_id_);
   const model_ = value["model"];
@@ -1428,93 +1428,6 @@ export function findEnvelopeFault(value: Value): Fault | undefined {
     if (isDeeperThan(ext_)) return tooDeep("ext");
   }
   return undefined;
-}
-
-/** Checks the fields of a value whose `type` is known; undefined when they fit, and when the type is none of these. */
-export function findLoomEventFault(given: object, hints?: Hint[]): Fault | undefined {
-  const value = given as Value;
-  switch (value["type"]) {
-    case "run_start":
-      return checkRunStartEvent(value, hints);
-    case "node_enter":
-      return checkNodeEnterEvent(value, hints);
-    case "node_exit":
-      return checkNodeExitEvent(value, hints);
-    case "message_chunk":
-      return checkMessageChunkEvent(value, hints);
-    case "usage":
-      return checkUsageEvent(value, hints);
-    case "values":
-      return checkValuesEvent(value, hints);
-    case "updates":
-      return checkUpdatesEvent(value, hints);
-    case "custom":
-      return checkCustomEvent(value, hints);
-    case "checkpoint":
-      return checkCheckpointEvent(value, hints);
-    case "tot_expand":
-      return checkTotExpandEvent(value, hints);
-    case "tot_evaluate":
-      return checkTotEvaluateEvent(value, hints);
-    case "tot_backtrack":
-      return checkTotBacktrackEvent(value, hints);
-    case "got_plan":
-      return checkGotPlanEvent(value, hints);
-    case "got_node_start":
-      return checkGotNodeStartEvent(value, hints);
-    case "got_node_complete":
-      return checkGotNodeCompleteEvent(value, hints);
-    case "got_node_failed":
-      return checkGotNodeFailedEvent(value, hints);
-    case "got_expand":
-      return checkGotExpandEvent(value, hints);
-    case "tool_call_chunk":
-      return checkToolCallChunkEvent(value, hints);
-    case "tool_call":
-      return checkToolCallEvent(value, hints);
-    case "tool_start":
-      return checkToolStartEvent(value, hints);
-    case "tool_output":
-      return checkToolOutputEvent(value, hints);
-    case "tool_end":
-      return checkToolEndEvent(value, hints);
-    case "tool_approval":
-      return checkToolApprovalEvent(value, hints);
-    case "reply":
-      return checkReplyEvent(value, hints);
-    case "run_end":
-      return checkRunEndEvent(value, hints);
-    case "reasoning_chunk":
-      return checkReasoningChunkEvent(value, hints);
-    case "reasoning_end":
-      return checkReasoningEndEvent(value, hints);
-    case "tool_progress":
-      return checkToolProgressEvent(value, hints);
-    case "tool_approval_result":
-      return checkToolApprovalResultEvent(value, hints);
-    case "data":
-      return checkDataEvent(value, hints);
-    case "image":
-      return checkImageEvent(value, hints);
-    case "todo_list":
-      return checkTodoListEvent(value, hints);
-    case "todo_update":
-      return checkTodoUpdateEvent(value, hints);
-    case "error":
-      return checkErrorEvent(value, hints);
-    case "retrieval_complete":
-      return checkRetrievalCompleteEvent(value, hints);
-    case "compression_applied":
-      return checkCompressionAppliedEvent(value, hints);
-    case "llm_start":
-      return checkLlmStartEvent(value, hints);
-    case "llm_end":
-      return checkLlmEndEvent(value, hints);
-    case "foreign":
-      return checkForeignEvent(value, hints);
-    default:
-      return undefined;
-  }
 }
 
 type Built = { [field: string]: unknown };
@@ -2278,89 +2191,62 @@ function buildForeignEvent(value: Value, fields: number): Built | undefined {
   return undefined;
 }
 
-/** Takes the event out of a checked frame that has `fields` fields beside its type and its envelope. */
-export function buildLoomEvent(given: object, fields: number): LoomEvent | undefined {
+/** The code that handles one type. */
+export interface LoomEventCode {
+  /** The first thing wrong with the fields. */
+  check(value: Value, hints?: Hint[]): Fault | undefined;
+  /** Takes the event out of a checked frame that has `fields` fields beside its type and its envelope. */
+  build(value: Value, fields: number): object | undefined;
+}
+
+const CODE: ReadonlyMap<unknown, LoomEventCode> = new Map<string, LoomEventCode>([
+  ["run_start", { check: checkRunStartEvent, build: buildRunStartEvent }],
+  ["node_enter", { check: checkNodeEnterEvent, build: buildNodeEnterEvent }],
+  ["node_exit", { check: checkNodeExitEvent, build: buildNodeExitEvent }],
+  ["message_chunk", { check: checkMessageChunkEvent, build: buildMessageChunkEvent }],
+  ["usage", { check: checkUsageEvent, build: buildUsageEvent }],
+  ["values", { check: checkValuesEvent, build: buildValuesEvent }],
+  ["updates", { check: checkUpdatesEvent, build: buildUpdatesEvent }],
+  ["custom", { check: checkCustomEvent, build: buildCustomEvent }],
+  ["checkpoint", { check: checkCheckpointEvent, build: buildCheckpointEvent }],
+  ["tot_expand", { check: checkTotExpandEvent, build: buildTotExpandEvent }],
+  ["tot_evaluate", { check: checkTotEvaluateEvent, build: buildTotEvaluateEvent }],
+  ["tot_backtrack", { check: checkTotBacktrackEvent, build: buildTotBacktrackEvent }],
+  ["got_plan", { check: checkGotPlanEvent, build: buildGotPlanEvent }],
+  ["got_node_start", { check: checkGotNodeStartEvent, build: buildGotNodeStartEvent }],
+  ["got_node_complete", { check: checkGotNodeCompleteEvent, build: buildGotNodeCompleteEvent }],
+  ["got_node_failed", { check: checkGotNodeFailedEvent, build: buildGotNodeFailedEvent }],
+  ["got_expand", { check: checkGotExpandEvent, build: buildGotExpandEvent }],
+  ["tool_call_chunk", { check: checkToolCallChunkEvent, build: buildToolCallChunkEvent }],
+  ["tool_call", { check: checkToolCallEvent, build: buildToolCallEvent }],
+  ["tool_start", { check: checkToolStartEvent, build: buildToolStartEvent }],
+  ["tool_output", { check: checkToolOutputEvent, build: buildToolOutputEvent }],
+  ["tool_end", { check: checkToolEndEvent, build: buildToolEndEvent }],
+  ["tool_approval", { check: checkToolApprovalEvent, build: buildToolApprovalEvent }],
+  ["reply", { check: checkReplyEvent, build: buildReplyEvent }],
+  ["run_end", { check: checkRunEndEvent, build: buildRunEndEvent }],
+  ["reasoning_chunk", { check: checkReasoningChunkEvent, build: buildReasoningChunkEvent }],
+  ["reasoning_end", { check: checkReasoningEndEvent, build: buildReasoningEndEvent }],
+  ["tool_progress", { check: checkToolProgressEvent, build: buildToolProgressEvent }],
+  ["tool_approval_result", { check: checkToolApprovalResultEvent, build: buildToolApprovalResultEvent }],
+  ["data", { check: checkDataEvent, build: buildDataEvent }],
+  ["image", { check: checkImageEvent, build: buildImageEvent }],
+  ["todo_list", { check: checkTodoListEvent, build: buildTodoListEvent }],
+  ["todo_update", { check: checkTodoUpdateEvent, build: buildTodoUpdateEvent }],
+  ["error", { check: checkErrorEvent, build: buildErrorEvent }],
+  ["retrieval_complete", { check: checkRetrievalCompleteEvent, build: buildRetrievalCompleteEvent }],
+  ["compression_applied", { check: checkCompressionAppliedEvent, build: buildCompressionAppliedEvent }],
+  ["llm_start", { check: checkLlmStartEvent, build: buildLlmStartEvent }],
+  ["llm_end", { check: checkLlmEndEvent, build: buildLlmEndEvent }],
+  ["foreign", { check: checkForeignEvent, build: buildForeignEvent }],
+]);
+
+export function findLoomEventCode(type: string): LoomEventCode | undefined {
+  return CODE.get(type);
+}
+
+/** Checks the fields of a value whose `type` is known; undefined when they fit, and when the type is none of these. */
+export function findLoomEventFault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as Value;
-  switch (value["type"]) {
-    case "run_start":
-      return buildRunStartEvent(value, fields) as LoomEvent | undefined;
-    case "node_enter":
-      return buildNodeEnterEvent(value, fields) as LoomEvent | undefined;
-    case "node_exit":
-      return buildNodeExitEvent(value, fields) as LoomEvent | undefined;
-    case "message_chunk":
-      return buildMessageChunkEvent(value, fields) as LoomEvent | undefined;
-    case "usage":
-      return buildUsageEvent(value, fields) as LoomEvent | undefined;
-    case "values":
-      return buildValuesEvent(value, fields) as LoomEvent | undefined;
-    case "updates":
-      return buildUpdatesEvent(value, fields) as LoomEvent | undefined;
-    case "custom":
-      return buildCustomEvent(value, fields) as LoomEvent | undefined;
-    case "checkpoint":
-      return buildCheckpointEvent(value, fields) as LoomEvent | undefined;
-    case "tot_expand":
-      return buildTotExpandEvent(value, fields) as LoomEvent | undefined;
-    case "tot_evaluate":
-      return buildTotEvaluateEvent(value, fields) as LoomEvent | undefined;
-    case "tot_backtrack":
-      return buildTotBacktrackEvent(value, fields) as LoomEvent | undefined;
-    case "got_plan":
-      return buildGotPlanEvent(value, fields) as LoomEvent | undefined;
-    case "got_node_start":
-      return buildGotNodeStartEvent(value, fields) as LoomEvent | undefined;
-    case "got_node_complete":
-      return buildGotNodeCompleteEvent(value, fields) as LoomEvent | undefined;
-    case "got_node_failed":
-      return buildGotNodeFailedEvent(value, fields) as LoomEvent | undefined;
-    case "got_expand":
-      return buildGotExpandEvent(value, fields) as LoomEvent | undefined;
-    case "tool_call_chunk":
-      return buildToolCallChunkEvent(value, fields) as LoomEvent | undefined;
-    case "tool_call":
-      return buildToolCallEvent(value, fields) as LoomEvent | undefined;
-    case "tool_start":
-      return buildToolStartEvent(value, fields) as LoomEvent | undefined;
-    case "tool_output":
-      return buildToolOutputEvent(value, fields) as LoomEvent | undefined;
-    case "tool_end":
-      return buildToolEndEvent(value, fields) as LoomEvent | undefined;
-    case "tool_approval":
-      return buildToolApprovalEvent(value, fields) as LoomEvent | undefined;
-    case "reply":
-      return buildReplyEvent(value, fields) as LoomEvent | undefined;
-    case "run_end":
-      return buildRunEndEvent(value, fields) as LoomEvent | undefined;
-    case "reasoning_chunk":
-      return buildReasoningChunkEvent(value, fields) as LoomEvent | undefined;
-    case "reasoning_end":
-      return buildReasoningEndEvent(value, fields) as LoomEvent | undefined;
-    case "tool_progress":
-      return buildToolProgressEvent(value, fields) as LoomEvent | undefined;
-    case "tool_approval_result":
-      return buildToolApprovalResultEvent(value, fields) as LoomEvent | undefined;
-    case "data":
-      return buildDataEvent(value, fields) as LoomEvent | undefined;
-    case "image":
-      return buildImageEvent(value, fields) as LoomEvent | undefined;
-    case "todo_list":
-      return buildTodoListEvent(value, fields) as LoomEvent | undefined;
-    case "todo_update":
-      return buildTodoUpdateEvent(value, fields) as LoomEvent | undefined;
-    case "error":
-      return buildErrorEvent(value, fields) as LoomEvent | undefined;
-    case "retrieval_complete":
-      return buildRetrievalCompleteEvent(value, fields) as LoomEvent | undefined;
-    case "compression_applied":
-      return buildCompressionAppliedEvent(value, fields) as LoomEvent | undefined;
-    case "llm_start":
-      return buildLlmStartEvent(value, fields) as LoomEvent | undefined;
-    case "llm_end":
-      return buildLlmEndEvent(value, fields) as LoomEvent | undefined;
-    case "foreign":
-      return buildForeignEvent(value, fields) as LoomEvent | undefined;
-    default:
-      return undefined;
-  }
+  return CODE.get(value["type"])?.check(value, hints);
 }

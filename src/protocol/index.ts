@@ -6,7 +6,6 @@ export { BoundedMap } from "./bounded-map.ts";
 export { ENVELOPE, SPAN_NODE_ID } from "./envelope.ts";
 export { EVENT_TYPES, EVENTS, type EventType, isSpecified, type SpecifiedType } from "./events/index.ts";
 export {
-  buildLoomEvent,
   type CheckpointEvent,
   type CompressionAppliedEvent,
   type CustomEvent,
@@ -14,6 +13,7 @@ export {
   type Envelope,
   type ErrorEvent,
   findEnvelopeFault,
+  findLoomEventCode,
   findLoomEventFault,
   type ForeignEvent,
   type GotExpandEvent,
@@ -25,6 +25,7 @@ export {
   type LlmEndEvent,
   type LlmStartEvent,
   type LoomEvent,
+  type LoomEventCode,
   type LoomEventMap,
   type MessageChunkEvent,
   type NodeEnterEvent,

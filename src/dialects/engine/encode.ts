@@ -8,7 +8,6 @@ import {
   errorTypeOf,
   holdsMark,
   isJsonObject,
-  type Json,
   type JsonObject,
   type LoomEvent,
   type StampedRecord,

@@ -341,7 +341,7 @@ function checkSessionStartFrame(value: Value, _hints?: Hint[]): Fault | undefine
   return undefined;
 }
 
-function checkThinkingFrame(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkThinkingFrame(value: Value, hints?: Hint[]): Fault | undefined {
   const data_ = value["data"];
   if (typeof data_ !== "object" || data_ === null || Array.isArray(data_)) return wrong("data", "an object", data_);
   {
@@ -407,7 +407,7 @@ function checkToolCallEndFrame(value: Value, _hints?: Hint[]): Fault | undefined
   return undefined;
 }
 
-function checkContentFrame(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkContentFrame(value: Value, hints?: Hint[]): Fault | undefined {
   const data_ = value["data"];
   if (typeof data_ !== "object" || data_ === null || Array.isArray(data_)) return wrong("data", "an object", data_);
   {
@@ -473,29 +473,26 @@ function checkSessionEndFrame(value: Value, _hints?: Hint[]): Fault | undefined 
   return undefined;
 }
 
+/** The code that handles one type. */
+interface Code {
+  /** The first thing wrong with the fields. */
+  check(value: Value, hints?: Hint[]): Fault | undefined;
+}
+
+const CODE: ReadonlyMap<unknown, Code> = new Map<string, Code>([
+  ["session_start", { check: checkSessionStartFrame }],
+  ["thinking", { check: checkThinkingFrame }],
+  ["tool_call_start", { check: checkToolCallStartFrame }],
+  ["tool_call_progress", { check: checkToolCallProgressFrame }],
+  ["tool_call_end", { check: checkToolCallEndFrame }],
+  ["content", { check: checkContentFrame }],
+  ["data", { check: checkDataFrame }],
+  ["error", { check: checkErrorFrame }],
+  ["session_end", { check: checkSessionEndFrame }],
+]);
+
 /** Checks the fields of a value whose `type` is known; undefined when they fit, and when the type is none of these. */
 export function findEngineFrameFault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as Value;
-  switch (value["type"]) {
-    case "session_start":
-      return checkSessionStartFrame(value, hints);
-    case "thinking":
-      return checkThinkingFrame(value, hints);
-    case "tool_call_start":
-      return checkToolCallStartFrame(value, hints);
-    case "tool_call_progress":
-      return checkToolCallProgressFrame(value, hints);
-    case "tool_call_end":
-      return checkToolCallEndFrame(value, hints);
-    case "content":
-      return checkContentFrame(value, hints);
-    case "data":
-      return checkDataFrame(value, hints);
-    case "error":
-      return checkErrorFrame(value, hints);
-    case "session_end":
-      return checkSessionEndFrame(value, hints);
-    default:
-      return undefined;
-  }
+  return CODE.get(value["type"])?.check(value, hints);
 }

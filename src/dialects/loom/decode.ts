@@ -4,37 +4,28 @@
  */
 import {
   type AnyEvent,
-  BoundedMap,
-  buildLoomEvent,
   ENVELOPE,
-  type Envelope,
-  type Fault,
   EVENTS,
   findEnvelopeFault,
+  findLoomEventCode,
   findLoomEventFault,
   type Hint,
   isJsonObject,
   isKnownType,
   type Issue,
-  isTerminal,
   type JsonObject,
+  type LoomEventCode,
   unwrapValue,
 } from "../../protocol/index.ts";
 import type { Decoded, Decoder } from "../dialect.ts";
 import { issueOfFault, issueOfHint, issueOfKind, parseFrame } from "../parse-frame.ts";
+import { type MutableEnvelope, Turns } from "./turns.ts";
 
-const MAX_SESSIONS = 10_000;
 const NO_ISSUES: readonly Issue[] = [];
-
-/** The run a session is in, for frames that do not name theirs. */
-interface Turn {
-  readonly runId: string | undefined;
-  /** A frame after run_start named its run: from then on a frame that names none belongs to none. */
-  explicit: boolean;
-}
 
 export function createLoomDecoder(): Decoder {
   const turns = new Turns();
+  const codes = new LastCode();
   return {
     decode(text): Decoded {
       let frame: unknown;
@@ -45,38 +36,59 @@ export function createLoomDecoder(): Decoder {
       }
       if (!isJsonObject(frame)) {
         const parsed = parseFrame(text);
-        return { records: [], issues: parsed.ok ? [] : [parsed.issue] };
+        return parsed.ok ? readFrame(parsed.frame, turns) : refuse(parsed.issue);
       }
-      return readFrame(frame, turns);
+      return readQuickly(frame, codes, turns) ?? readFrame(frame, turns);
     },
   };
 }
 
-/** The turns of the sessions in a stream; the one asked for last is at hand, since frames come in long rows of one session. */
-class Turns {
-  readonly #turns = new BoundedMap<Turn>(MAX_SESSIONS);
-  #session: string | undefined;
-  #turn: Turn | undefined;
+/** Kinds that share a field with the envelope, travel without a type, or may hold another event. */
+const SPECIAL: ReadonlySet<string> = new Set(["reply", "run_start", "run_end", "got_expand", "custom"]);
 
-  get(session: string): Turn | undefined {
-    if (session === this.#session) return this.#turn;
-    this.#session = session;
-    this.#turn = this.#turns.get(session);
-    return this.#turn;
-  }
+/** Frames of one type come in long rows, and finding a type among many costs more than comparing it with the last. */
+class LastCode {
+  #type = "";
+  #code: LoomEventCode | undefined;
 
-  set(session: string, turn: Turn | undefined): void {
-    if (turn === undefined) this.#turns.delete(session);
-    else this.#turns.set(session, turn);
-    this.#session = session;
-    this.#turn = turn;
+  get(type: string): LoomEventCode | undefined {
+    if (type === this.#type) return this.#code;
+    this.#type = type;
+    this.#code = SPECIAL.has(type) ? undefined : findLoomEventCode(type);
+    return this.#code;
   }
 }
 
-type MutableEnvelope = { -readonly [K in keyof Envelope]: Envelope[K] };
-
 /** Filled by a validator and emptied at once: frames with hints are rare, and an array per frame is not free. */
 const HINTS: Hint[] = [];
+
+/**
+ * The short way, for what our own sender writes most: all of the envelope, a plain event, nothing else. It gives up,
+ * having done nothing, at whatever is out of the ordinary; the long way has the last word on it.
+ */
+function readQuickly(frame: JsonObject, codes: LastCode, turns: Turns): Decoded | undefined {
+  const { type, session_id, run_id, node_id, event_id, ts } = frame;
+  if (typeof type !== "string" || typeof session_id !== "string" || typeof run_id !== "string") return undefined;
+  if (typeof event_id !== "number" || event_id < 0 || !Number.isSafeInteger(event_id)) return undefined;
+  if (typeof ts !== "number" || !Number.isFinite(ts)) return undefined;
+  const inSpan = typeof node_id === "string";
+  const code = codes.get(type);
+  if (code === undefined || (!inSpan && node_id !== undefined)) return undefined;
+  const fault = code.check(frame, HINTS);
+  if (HINTS.length > 0) {
+    HINTS.length = 0;
+    return undefined;
+  }
+  if (fault !== undefined) return undefined;
+  let fields = inSpan ? -6 : -5;
+  for (const _ in frame) fields++;
+  const event = code.build(frame, fields) as AnyEvent | undefined;
+  if (event === undefined) return undefined;
+  // An object made whole is much cheaper than one that grows.
+  const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
+  turns.attribute(envelope, event);
+  return { records: [{ envelope, event }], issues: NO_ISSUES };
+}
 
 /** Parts a frame into envelope and event, checks both, and says which run it belongs to. */
 function readFrame(frame: JsonObject, turns: Turns): Decoded {
@@ -85,43 +97,24 @@ function readFrame(frame: JsonObject, turns: Turns): Decoded {
     const seen = frame["type"] === undefined ? "neither `type` nor `reply`" : "a `type` that is not a string";
     return refuse(issueOfKind(`the frame has ${seen}`));
   }
+  const envelopeFault = findEnvelopeFault(frame);
+  if (envelopeFault !== undefined) return refuse(issueOfFault(envelopeFault, "001 §2"));
   const envelope = takeEnvelope(frame);
-  if (envelope === undefined) return refuse(issueOfFault(findEnvelopeFault(frame) as Fault, "001 §2"));
-  const shared = kind === "reply" || kind === "run_start" || kind === "got_expand" || kind === "custom";
-  const checked = shared ? liftEvent(frame, kind, envelope) : frame;
-  const fault = findLoomEventFault(checked, HINTS);
-  const issues = HINTS.length === 0 ? NO_ISSUES : takeHints(kind);
-  if (fault !== undefined) return refuse(issueOfFault(fault, sectionOf((checked as AnyEvent).type)));
-  const built = shared ? undefined : buildLoomEvent(frame, countFields(frame, envelope));
-  const event = built ?? dropNulls(shared ? (checked as AnyEvent) : withoutEnvelope(frame));
-  attribute(envelope, event, turns);
-  return { records: [{ envelope, event }], issues };
+  const given = liftEvent(frame, kind, envelope);
+  const hints: Hint[] = [];
+  const fault = findLoomEventFault(given, hints);
+  const section = sectionOf(given.type);
+  if (fault !== undefined) return refuse(issueOfFault(fault, section));
+  const event = dropNulls(given);
+  turns.attribute(envelope, event);
+  return { records: [{ envelope, event }], issues: hints.map((hint) => issueOfHint(hint, section)) };
 }
 
 function refuse(issue: Issue): Decoded {
   return { records: [], issues: [issue] };
 }
 
-function takeHints(kind: string): readonly Issue[] {
-  return HINTS.splice(0).map((hint) => issueOfHint(hint, sectionOf(kind)));
-}
-
-/** The frame's envelope; undefined when there is a fault in it. */
-function takeEnvelope(frame: JsonObject): MutableEnvelope | undefined {
-  const { session_id, run_id, node_id, event_id, ts, prev_event_id, ext } = frame;
-  const rare = prev_event_id !== undefined || ext !== undefined;
-  if (
-    !rare &&
-    typeof session_id === "string" &&
-    typeof run_id === "string" &&
-    isEventId(event_id) &&
-    isFiniteNumber(ts)
-  ) {
-    // What our own sender writes. An object made whole is much cheaper than one that grows.
-    if (typeof node_id === "string") return { session_id, run_id, node_id, event_id, ts };
-    if (node_id === undefined) return { session_id, run_id, event_id, ts };
-  }
-  if (findEnvelopeFault(frame) !== undefined) return undefined;
+function takeEnvelope({ session_id, run_id, node_id, event_id, ts, prev_event_id, ext }: JsonObject): MutableEnvelope {
   const envelope: MutableEnvelope = {};
   if (session_id != null) envelope.session_id = session_id as string;
   if (run_id != null) envelope.run_id = run_id as string;
@@ -133,29 +126,13 @@ function takeEnvelope(frame: JsonObject): MutableEnvelope | undefined {
   return envelope;
 }
 
-function isFiniteNumber(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value);
-}
-
-function isEventId(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && Number.isSafeInteger(value);
-}
-
-/** How many fields the event of a frame has beside its type. */
-function countFields(frame: JsonObject, envelope: Envelope): number {
-  let fields = -1;
-  for (const _ in frame) fields++;
-  for (const _ in envelope) fields--;
-  return fields;
-}
-
 function withoutEnvelope(frame: JsonObject): AnyEvent {
   return Object.fromEntries(
     Object.entries(frame).filter(([name]) => !Object.hasOwn(ENVELOPE.fields, name)),
   ) as AnyEvent;
 }
 
-/** The event of a kind that shares a field with the envelope, travels without a type, or may hold another event. */
+/** The event without its envelope; the special kinds are made what they stand for. */
 function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
   const { type: _type, ...own } = withoutEnvelope(frame) as JsonObject;
   if (kind === "custom") return unwrapValue(frame["value"]) ?? { type: kind, ...own };
@@ -191,18 +168,4 @@ export function dropNulls(event: AnyEvent): AnyEvent {
     delete clean[name];
   }
   return (clean as AnyEvent | undefined) ?? event;
-}
-
-/** Says which run a frame belongs to that does not say so itself. */
-function attribute(envelope: MutableEnvelope, event: AnyEvent, turns: Turns): void {
-  const session = envelope.session_id ?? "";
-  if (event.type === "run_start") {
-    turns.set(session, { runId: envelope.run_id, explicit: false });
-    return;
-  }
-  const turn = turns.get(session);
-  if (turn === undefined) return;
-  if (envelope.run_id !== undefined) turn.explicit = true;
-  else if (!turn.explicit && turn.runId !== undefined) envelope.run_id = turn.runId;
-  if (isTerminal(event) && envelope.run_id === turn.runId) turns.set(session, undefined);
 }

@@ -29,24 +29,29 @@ export function createLoomEncoder({ strict = false, envelope: withEnvelope = tru
 export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncoder {
   const { strict = false, envelope: withEnvelope = true } = options;
   const writer = new ByteWriter();
-  const start = createStartCache(strict);
-  const name = createNameCache();
-  const write = (record: StampedRecord): void => {
-    const { envelope, event } = record;
-    if (withEnvelope) {
-      writer.bytes(start(envelope, event));
-      writer.integer(envelope.event_id);
-      writeRest(writer, envelope, event);
-    }
-    if (withEnvelope && isBareChunk(event) && (event.type === "message_chunk" || !strict)) {
-      writer.bytes(event.type === "message_chunk" ? MESSAGE_START : REASONING_START);
-      writer.jsonString(event.content);
-      writer.bytes(name(event.id));
+  const startOf = createStartCache(strict);
+  const nameOf = createNameCache();
+  const write = ({ envelope, event }: StampedRecord): void => {
+    if (!withEnvelope) {
+      writer.text(`${eventText(event, strict)}\n`);
       return;
     }
-    // The event's opening brace gives way to the comma that joins it to the envelope.
-    writer.text(eventText(event, strict), withEnvelope ? COMMA : undefined);
-    writer.byte(NEWLINE);
+    const start = startOf(envelope, event);
+    if (!isBareChunk(event) || isRare(envelope) || (strict && event.type !== "message_chunk")) {
+      writer.text(
+        `${start.text}${envelope.event_id}${restText(envelope, event)},${eventText(event, strict).slice(1)}\n`,
+      );
+      return;
+    }
+    writer.bytes(start.bytes);
+    writer.integer(envelope.event_id);
+    if (envelope.ts !== undefined) {
+      writer.bytes(TS);
+      writer.integer(envelope.ts);
+    }
+    writer.bytes(event.type === "message_chunk" ? MESSAGE_START : REASONING_START);
+    writer.jsonString(event.content);
+    writer.bytes(nameOf(event.id));
   };
   return {
     encode(records) {
@@ -57,11 +62,16 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
 }
 
 const utf8 = new TextEncoder();
-const COMMA = 0x2c;
-const NEWLINE = 0x0a;
 const TS = utf8.encode(',"ts":');
 const MESSAGE_START = utf8.encode(',"type":"message_chunk","content":');
 const REASONING_START = utf8.encode(',"type":"reasoning_chunk","content":');
+
+/** An envelope with more than ids and a whole number of milliseconds. */
+function isRare({ ts, prev_event_id, ext }: Envelope): boolean {
+  return (
+    prev_event_id !== undefined || ext !== undefined || (ts !== undefined && (!Number.isSafeInteger(ts) || ts < 0))
+  );
+}
 
 /** A piece of text with its node's name and nothing else: most of what a stream carries. */
 type BareChunk = { readonly type: "message_chunk" | "reasoning_chunk"; readonly content: string; readonly id: string };
@@ -73,15 +83,20 @@ function isBareChunk(event: AnyEvent): event is BareChunk {
   return fields === 3 && (event as Partial<BareChunk>).id !== undefined;
 }
 
+interface Start {
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
 /** Node runs whose envelope is kept; a session has few open at a time. */
 const MAX_STARTS = 256;
 
-/** The bytes of `startText`, kept by node run while session and run stay the same. */
-function createStartCache(strict: boolean): (envelope: StampedEnvelope, event: AnyEvent) => Uint8Array {
+/** `startText`, as text and bytes, kept by node run while session and run stay the same. */
+function createStartCache(strict: boolean): (envelope: StampedEnvelope, event: AnyEvent) => Start {
   let session: string | undefined;
   let run: string | undefined;
-  const starts = new Map<string, Uint8Array>();
-  const shared = new Map<string, Uint8Array>();
+  const starts = new Map<string, Start>();
+  const shared = new Map<string, Start>();
   return (envelope, event) => {
     const { session_id, run_id } = envelope;
     if (session_id !== session || run_id !== run || starts.size > MAX_STARTS) {
@@ -93,12 +108,12 @@ function createStartCache(strict: boolean): (envelope: StampedEnvelope, event: A
     const shares = sharesField(event);
     const cache = shares ? shared : starts;
     const key = shares ? sharedKey(event) : (envelope.node_id ?? "");
-    let bytes = cache.get(key);
-    if (bytes === undefined) {
-      bytes = utf8.encode(startText(envelope, event, strict));
-      cache.set(key, bytes);
-    }
-    return bytes;
+    const known = cache.get(key);
+    if (known !== undefined) return known;
+    const text = startText(envelope, event, strict);
+    const made = { text, bytes: utf8.encode(text) };
+    cache.set(key, made);
+    return made;
   };
 }
 
@@ -113,25 +128,6 @@ function createNameCache(): (id: string) => Uint8Array {
     }
     return bytes;
   };
-}
-
-function writeRest(writer: ByteWriter, envelope: Envelope, event: AnyEvent): void {
-  const { ts, prev_event_id, ext } = envelope;
-  if (
-    prev_event_id !== undefined ||
-    ext !== undefined ||
-    event.type === "got_expand" ||
-    (ts !== undefined && !isPlainInteger(ts))
-  ) {
-    writer.text(restText(envelope, event));
-  } else if (ts !== undefined) {
-    writer.bytes(TS);
-    writer.integer(ts);
-  }
-}
-
-function isPlainInteger(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }
 
 /** The two types whose payload shares a name with the envelope: run_start has its run_id, got_expand its node_id. */
@@ -156,7 +152,7 @@ function startText({ session_id, run_id, node_id }: StampedEnvelope, event: AnyE
 
 /** What follows the event_id: `,"ts":…` and, rarely, more. */
 function restText({ ts, prev_event_id, ext, node_id }: Envelope, event: AnyEvent): string {
-  let text = ts === undefined ? "" : `,"ts":${JSON.stringify(ts)}`;
+  let text = ts === undefined ? "" : `,"ts":${ts}`;
   if (prev_event_id !== undefined) text += `,"prev_event_id":${prev_event_id}`;
   if (ext !== undefined) text += `,"ext":${JSON.stringify(ext)}`;
   if (node_id !== undefined && event.type === "got_expand") text += `,"span_node_id":${JSON.stringify(node_id)}`;

@@ -471,7 +471,7 @@ function checkReasoningFrame(value: Value, _hints?: Hint[]): Fault | undefined {
   return undefined;
 }
 
-function checkToolUseFrame(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkToolUseFrame(value: Value, hints?: Hint[]): Fault | undefined {
   const id_ = value["id"];
   if (typeof id_ !== "string") return wrong("id", "a string", id_);
   const role_ = value["role"];
@@ -809,29 +809,26 @@ function checkErrorFrame(value: Value, _hints?: Hint[]): Fault | undefined {
   return undefined;
 }
 
+/** The code that handles one type. */
+interface Code {
+  /** The first thing wrong with the fields. */
+  check(value: Value, hints?: Hint[]): Fault | undefined;
+}
+
+const CODE: ReadonlyMap<unknown, Code> = new Map<string, Code>([
+  ["session_id", { check: checkSessionIdFrame }],
+  ["chunk", { check: checkChunkFrame }],
+  ["reasoning", { check: checkReasoningFrame }],
+  ["tool_use", { check: checkToolUseFrame }],
+  ["tool_result", { check: checkToolResultFrame }],
+  ["todo_list", { check: checkTodoListFrame }],
+  ["todo_update", { check: checkTodoUpdateFrame }],
+  ["image", { check: checkImageFrame }],
+  ["error", { check: checkErrorFrame }],
+]);
+
 /** Checks the fields of a value whose `type` is known; undefined when they fit, and when the type is none of these. */
 export function findLumineFrameFault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as Value;
-  switch (value["type"]) {
-    case "session_id":
-      return checkSessionIdFrame(value, hints);
-    case "chunk":
-      return checkChunkFrame(value, hints);
-    case "reasoning":
-      return checkReasoningFrame(value, hints);
-    case "tool_use":
-      return checkToolUseFrame(value, hints);
-    case "tool_result":
-      return checkToolResultFrame(value, hints);
-    case "todo_list":
-      return checkTodoListFrame(value, hints);
-    case "todo_update":
-      return checkTodoUpdateFrame(value, hints);
-    case "image":
-      return checkImageFrame(value, hints);
-    case "error":
-      return checkErrorFrame(value, hints);
-    default:
-      return undefined;
-  }
+  return CODE.get(value["type"])?.check(value, hints);
 }

@@ -1,6 +1,5 @@
 /**
- * Reads the StreamEvents and callback payloads of 002. One request at a time; a frame that names another request begins
- * that one.
+ * Reads the StreamEvents and callback payloads of 002, one request at a time.
  */
 import {
   type AnyEvent,

@@ -14,6 +14,7 @@ import { type Encoder, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, omitted, type Table } from "../ledger.ts";
+import { AnsweredNodes } from "../reply-text.ts";
 import { NODE_NAME } from "../tool-values.ts";
 import type { StreamEventFrameType } from "./frames.ts";
 
@@ -37,6 +38,7 @@ interface StreamEventFold {
   lastTs: number;
   /** Ids given to calls that have none, by tool name. */
   readonly madeIds: Map<string, string[]>;
+  readonly answered: AnsweredNodes;
 }
 
 const MAX_REMEMBERED = 10_000;
@@ -55,6 +57,7 @@ export function createStreamEventEncoder(): Encoder {
         pending: new Map(),
         lastTs: 0,
         madeIds: new Map(),
+        answered: new AnsweredNodes(),
       };
     },
     before(fold, { envelope, event }) {
@@ -155,13 +158,22 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold> = {
       note: "sent with the reply when the run completed",
     },
   ),
-  reply: carried("agent_finish", (fold, { reply }, { envelope }) => [
-    frameText(fold, envelope, "agent_finish", { content: reply }),
-  ]),
+  reply: carried(
+    "agent_finish",
+    (fold, { reply }, { envelope }) => {
+      const streamed = fold.source === "execute" || reply === "" || fold.answered.has(envelope.node_id);
+      const text = streamed ? [] : [frameText(fold, {}, "text_delta", { content: reply })];
+      return [...text, frameText(fold, envelope, "agent_finish", { content: reply })];
+    },
+    { note: "on the stream path, a reply that was not streamed goes out as one `text_delta` first" },
+  ),
   message_chunk: carried(
     "text_delta",
-    (fold, { content, channel }, { envelope }) =>
-      channel === "thought" ? [] : [frameText(fold, envelope, "text_delta", { content })],
+    (fold, { content, channel }, { envelope }) => {
+      if (channel === "thought") return [];
+      fold.answered.add(envelope.node_id);
+      return [frameText(fold, envelope, "text_delta", { content })];
+    },
     {
       loses: ["id", "channel", "format", "is_complete"],
       note: "on the channel `thought`: left out",

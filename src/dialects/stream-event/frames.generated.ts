@@ -391,7 +391,7 @@ function checkAgentFinishFrame(value: Value, _hints?: Hint[]): Fault | undefined
   return undefined;
 }
 
-function checkErrorFrame(value: Value, hints: Hint[] | undefined): Fault | undefined {
+function checkErrorFrame(value: Value, hints?: Hint[]): Fault | undefined {
   const ts_ = value["ts"];
   if (typeof ts_ !== "number") return wrong("ts", "a finite number", ts_);
   if (!Number.isFinite(ts_)) return outside("ts", "a finite number", ts_);
@@ -420,27 +420,25 @@ function checkErrorFrame(value: Value, hints: Hint[] | undefined): Fault | undef
   return undefined;
 }
 
+/** The code that handles one type. */
+interface Code {
+  /** The first thing wrong with the fields. */
+  check(value: Value, hints?: Hint[]): Fault | undefined;
+}
+
+const CODE: ReadonlyMap<unknown, Code> = new Map<string, Code>([
+  ["request_start", { check: checkRequestStartFrame }],
+  ["retrieval_complete", { check: checkRetrievalCompleteFrame }],
+  ["compression_applied", { check: checkCompressionAppliedFrame }],
+  ["tool_calls_start", { check: checkToolCallsStartFrame }],
+  ["tool_result", { check: checkToolResultFrame }],
+  ["text_delta", { check: checkTextDeltaFrame }],
+  ["agent_finish", { check: checkAgentFinishFrame }],
+  ["error", { check: checkErrorFrame }],
+]);
+
 /** Checks the fields of a value whose `type` is known; undefined when they fit, and when the type is none of these. */
 export function findStreamEventFrameFault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as Value;
-  switch (value["type"]) {
-    case "request_start":
-      return checkRequestStartFrame(value, hints);
-    case "retrieval_complete":
-      return checkRetrievalCompleteFrame(value, hints);
-    case "compression_applied":
-      return checkCompressionAppliedFrame(value, hints);
-    case "tool_calls_start":
-      return checkToolCallsStartFrame(value, hints);
-    case "tool_result":
-      return checkToolResultFrame(value, hints);
-    case "text_delta":
-      return checkTextDeltaFrame(value, hints);
-    case "agent_finish":
-      return checkAgentFinishFrame(value, hints);
-    case "error":
-      return checkErrorFrame(value, hints);
-    default:
-      return undefined;
-  }
+  return CODE.get(value["type"])?.check(value, hints);
 }

@@ -244,6 +244,11 @@ export const LIFECYCLE_RULES = {
     section: "001 §4.2",
     about: { en: "total_tokens is not the sum of the two others", zh: "total_tokens 不等于两者之和" },
   },
+  "checkpoint-time": {
+    level: "warning",
+    section: "001 §4.2",
+    about: { en: "`timestamp` of a checkpoint is no ISO 8601 time", zh: "检查点的 timestamp 不是 ISO 8601 时间" },
+  },
   "checkpoint-step": {
     level: "warning",
     section: "001 §4.2",

@@ -8,6 +8,11 @@ import { Thoughts } from "./thoughts.ts";
 import { ToolCalls } from "./tools.ts";
 
 const MAX_ANSWERS = 10_000;
+
+function isTimestamp(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
 const MAX_MODEL_CALLS = 10_000;
 
 /** A text known by its length and hash, so that a long answer costs nothing to compare. */
@@ -79,6 +84,10 @@ export class RunState {
     this.tools.check(event, envelope.node_id ?? "", report);
     this.#thoughts.check(event, report);
     switch (event.type) {
+      case "node_enter":
+        // The same node_id may be used for another span: its answer starts anew.
+        if (envelope.node_id !== undefined) this.#answers.delete(envelope.node_id);
+        return;
       case "message_chunk":
         if (event.channel !== "thought") this.#addAnswer(envelope.node_id ?? "", event.content);
         return;
@@ -91,6 +100,8 @@ export class RunState {
       case "checkpoint": {
         const ns = event.checkpoint_ns ?? "";
         const last = this.#steps.get(ns);
+        if (!isTimestamp(event.timestamp))
+          report("checkpoint-time", `\`${event.timestamp.slice(0, 40)}\` is no ISO 8601 time`);
         if (last !== undefined && event.step <= last)
           report("checkpoint-step", `step ${event.step} follows step ${last}`);
         this.#steps.set(ns, event.step);
