@@ -54,35 +54,57 @@ export function find${union}Fault(given: object, hints?: Hint[]): Fault | undefi
  * copying the object without its envelope. It gives up when there are fields it does not know, or nulls to leave out.
  */
 function emitBuilders({ suffix, shapes }: CodeRequest): string {
-  const builders = Object.entries(shapes).map(([tag, shape]) => {
-    const all = Object.entries(shape.fields);
-    const required = all.filter(([, field]) => field.required).map(([name]) => name);
-    const literal = [`type: ${quote(tag)}`, ...required.map((name) => `${name}: value[${quote(name)}]`)].join(", ");
-    const lines = all.flatMap(([name, field]) => {
-      if (field.required) return [`  event[${quote(name)}] = value[${quote(name)}];`];
-      const local = `${name.replaceAll(/\W/g, "_")}_`;
+  const builders = Object.entries(shapes).map(([tag, shape]) =>
+    [
+      `function build${pascalCase(tag)}${suffix}(value: Value, fields: number): Built | undefined {`,
+      ...builderBody(tag, Object.entries(shape.fields)),
+      "}",
+    ].join("\n"),
+  );
+  return ["type Built = { [field: string]: unknown };", ...builders].join("\n\n");
+}
+
+/** More optional fields than this would give too many literals; such events are grown field by field. */
+const MAX_LITERAL_OPTIONS = 3;
+
+/** An object made whole is much cheaper than one that grows: a literal for each set of optional fields, if they are few. */
+function builderBody(tag: string, fields: readonly [string, Field][]): string[] {
+  const optional = fields.filter(([, field]) => !field.required).map(([name]) => name);
+  const required = fields.length - optional.length;
+  const literal = (present: ReadonlySet<string>) => {
+    const members = fields.filter(([name, field]) => field.required || present.has(name));
+    return `{ ${[`type: ${quote(tag)}`, ...members.map(([name]) => `${name}: value[${quote(name)}]`)].join(", ")} }`;
+  };
+  const bare = `  if (fields === ${required}) return ${literal(new Set())};`;
+  if (optional.length === 0) return [bare, "  return undefined;"];
+  const reads = optional.map((name) => `  const ${name}_ = value[${quote(name)}];`);
+  const nulls = `  if (${optional.map((name) => `${name}_ === null`).join(" || ")}) return undefined;`;
+  if (optional.length <= MAX_LITERAL_OPTIONS) {
+    const cases = Array.from({ length: 2 ** optional.length - 1 }, (_, index) => {
+      const present = optional.filter((_name, bit) => ((index + 1) >> bit) % 2 === 1);
       return [
-        `  const ${local} = value[${quote(name)}];`,
-        `  if (${local} !== undefined) {`,
-        `    if (${local} === null) return undefined;`,
-        `    event[${quote(name)}] = ${local};`,
-        "    left--;",
-        "  }",
+        `    case ${index + 1}:`,
+        `      return fields === ${required + present.length} ? ${literal(new Set(present))} : undefined;`,
       ];
     });
-    const head = `function build${pascalCase(tag)}${suffix}(value: Value, fields: number): Built | undefined {`;
-    // An object made whole is much cheaper than one that grows.
-    const bare = `  if (fields === ${required.length}) return { ${literal} };`;
-    if (required.length === all.length) return [head, bare, "  return undefined;", "}"].join("\n");
-    const grown = [
-      `  const event: Built = { type: ${quote(tag)} };`,
-      `  let left = fields - ${required.length};`,
-      ...lines,
-      "  return left === 0 ? event : undefined;",
+    const mask = optional.map((name, bit) => `(${name}_ === undefined ? 0 : ${2 ** bit})`).join(" | ");
+    return [
+      bare,
+      ...reads,
+      nulls,
+      `  switch (${mask}) {`,
+      ...cases.flat(),
+      "    default:",
+      "      return undefined;",
+      "  }",
     ];
-    return [head, bare, ...grown, "}"].join("\n");
+  }
+  const lines = fields.flatMap(([name, field]) => {
+    if (field.required) return [`  event[${quote(name)}] = value[${quote(name)}];`];
+    return [`  if (${name}_ !== undefined) {`, `    event[${quote(name)}] = ${name}_;`, "    left--;", "  }"];
   });
-  return ["type Built = { [field: string]: unknown };", ...builders].join("\n\n");
+  const start = [`  const event: Built = { type: ${quote(tag)} };`, `  let left = fields - ${required};`];
+  return [bare, ...reads, nulls, ...start, ...lines, "  return left === 0 ? event : undefined;"];
 }
 
 /**

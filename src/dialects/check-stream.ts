@@ -3,7 +3,7 @@
  * those of the life cycle.
  */
 import { createRaise, FRAME_RULES, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
-import type { Dialect, DialectName } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 
 const raise = createRaise(FRAME_RULES);
 
@@ -24,18 +24,8 @@ export interface StreamCheck {
   readonly totals: VerifierTotals;
 }
 
-/** Rules of the `loom` wire that say nothing new of another: it has no envelope, or a rule of its own for the same. */
-const UNSAID: { readonly [N in DialectName]: ReadonlySet<string> } = {
-  loom: new Set(),
-  export: new Set(["envelope-missing"]),
-  engine: new Set(["envelope-missing", "run-unended"]),
-  lumine: new Set(["envelope-missing", "run-unended"]),
-  "stream-event": new Set(["envelope-missing", "run-unended"]),
-};
-
 export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOptions = {}): StreamCheck {
   const verifier = new Verifier({ expectsToolStart: dialect.ledger.tool_start.fate !== "omitted" });
-  const unsaid = UNSAID[dialect.name];
   let decoder = dialect.createDecoder();
   return {
     totals: verifier.totals,
@@ -46,7 +36,7 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId };
       const found = [...issues];
       for (const record of records) found.push(...verifier.check(record));
-      return { issues: found.filter((issue) => !unsaid.has(issue.rule)), eventId };
+      return { issues: found.filter((issue) => !dialect.unsaid.includes(issue.rule)), eventId };
     },
     end() {
       if (frames) return [];

@@ -61,6 +61,8 @@ export interface Dialect {
   readonly rules: RuleTable;
   /** The rule a stream breaks that stops while a run is going. */
   readonly unended: { readonly name: string; readonly rule: Rule };
+  /** Rules of the `loom` wire that say nothing new of this one: it has no envelope, or a rule of its own for the same. */
+  readonly unsaid: readonly string[];
   /** The frames, for schemas: tag to shape. Absent where they follow from the events mechanically. */
   readonly frames?: { readonly [tag: string]: Shape };
   /** How surely a parsed frame is of this dialect: 0 not, 1 by its tag, 2 by its tag and fields. */

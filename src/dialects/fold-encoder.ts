@@ -2,7 +2,14 @@
  * The encoder of a dialect that is not mechanical: a map of per-run folds, and a table with a row per event type.
  * A fold is made by the first record of its run and dropped with the last; a record of no run gets a fold for itself.
  */
-import { BoundedMap, type EventType, isKnownEvent, isTerminal, type StampedRecord } from "../protocol/index.ts";
+import {
+  BoundedMap,
+  type EventType,
+  isKnownEvent,
+  isTerminal,
+  mayLackRun,
+  type StampedRecord,
+} from "../protocol/index.ts";
 import { type Encoder, NO_FRAMES } from "./dialect.ts";
 import type { Step, Table } from "./ledger.ts";
 
@@ -39,14 +46,14 @@ export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
       if (run === undefined) {
         // A foreign stream may name no run at all: its frames belong to the run without a name. Where runs are named,
         // a record without one belongs to the session alone.
-        if (last.get(session) !== "" && RUNLESS.has(event.type)) {
+        if (last.get(session) !== "" && mayLackRun(event)) {
           if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
           dropped++;
           return NO_FRAMES;
         }
         run = "";
       }
-      const key = `${session}\n${run}`;
+      const key = `${session.length}:${session}${run}`;
       if (event.type === "run_start") folds.delete(key);
       if (folds.get(key) === undefined) last.set(session, run);
       const fold = folds.getOrCreate(key, () => hooks.create(record));
@@ -65,6 +72,3 @@ export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
     },
   };
 }
-
-/** What may happen in a session outside any run. */
-const RUNLESS: ReadonlySet<string> = new Set<EventType>(["todo_update", "todo_list", "foreign", "custom"]);

@@ -1434,41 +1434,36 @@ type Built = { [field: string]: unknown };
 
 function buildRunStartEvent(value: Value, fields: number): Built | undefined {
   if (fields === 0) return { type: "run_start" };
+  const run_id_ = value["run_id"];
+  const message_ = value["message"];
+  const agent_ = value["agent"];
+  const contiguous_ = value["contiguous"];
+  const source_ = value["source"];
+  const request_id_ = value["request_id"];
+  if (run_id_ === null || message_ === null || agent_ === null || contiguous_ === null || source_ === null || request_id_ === null) return undefined;
   const event: Built = { type: "run_start" };
   let left = fields - 0;
-  const run_id_ = value["run_id"];
   if (run_id_ !== undefined) {
-    if (run_id_ === null) return undefined;
     event["run_id"] = run_id_;
     left--;
   }
-  const message_ = value["message"];
   if (message_ !== undefined) {
-    if (message_ === null) return undefined;
     event["message"] = message_;
     left--;
   }
-  const agent_ = value["agent"];
   if (agent_ !== undefined) {
-    if (agent_ === null) return undefined;
     event["agent"] = agent_;
     left--;
   }
-  const contiguous_ = value["contiguous"];
   if (contiguous_ !== undefined) {
-    if (contiguous_ === null) return undefined;
     event["contiguous"] = contiguous_;
     left--;
   }
-  const source_ = value["source"];
   if (source_ !== undefined) {
-    if (source_ === null) return undefined;
     event["source"] = source_;
     left--;
   }
-  const request_id_ = value["request_id"];
   if (request_id_ !== undefined) {
-    if (request_id_ === null) return undefined;
     event["request_id"] = request_id_;
     left--;
   }
@@ -1487,45 +1482,40 @@ function buildNodeExitEvent(value: Value, fields: number): Built | undefined {
 
 function buildMessageChunkEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "message_chunk", content: value["content"], id: value["id"] };
-  const event: Built = { type: "message_chunk" };
-  let left = fields - 2;
-  event["content"] = value["content"];
-  event["id"] = value["id"];
   const channel_ = value["channel"];
-  if (channel_ !== undefined) {
-    if (channel_ === null) return undefined;
-    event["channel"] = channel_;
-    left--;
-  }
   const format_ = value["format"];
-  if (format_ !== undefined) {
-    if (format_ === null) return undefined;
-    event["format"] = format_;
-    left--;
-  }
   const is_complete_ = value["is_complete"];
-  if (is_complete_ !== undefined) {
-    if (is_complete_ === null) return undefined;
-    event["is_complete"] = is_complete_;
-    left--;
+  if (channel_ === null || format_ === null || is_complete_ === null) return undefined;
+  switch ((channel_ === undefined ? 0 : 1) | (format_ === undefined ? 0 : 2) | (is_complete_ === undefined ? 0 : 4)) {
+    case 1:
+      return fields === 3 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"] } : undefined;
+    case 2:
+      return fields === 3 ? { type: "message_chunk", content: value["content"], id: value["id"], format: value["format"] } : undefined;
+    case 3:
+      return fields === 4 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"], format: value["format"] } : undefined;
+    case 4:
+      return fields === 3 ? { type: "message_chunk", content: value["content"], id: value["id"], is_complete: value["is_complete"] } : undefined;
+    case 5:
+      return fields === 4 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"], is_complete: value["is_complete"] } : undefined;
+    case 6:
+      return fields === 4 ? { type: "message_chunk", content: value["content"], id: value["id"], format: value["format"], is_complete: value["is_complete"] } : undefined;
+    case 7:
+      return fields === 5 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"], format: value["format"], is_complete: value["is_complete"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildUsageEvent(value: Value, fields: number): Built | undefined {
   if (fields === 3) return { type: "usage", prompt_tokens: value["prompt_tokens"], completion_tokens: value["completion_tokens"], total_tokens: value["total_tokens"] };
-  const event: Built = { type: "usage" };
-  let left = fields - 3;
-  event["prompt_tokens"] = value["prompt_tokens"];
-  event["completion_tokens"] = value["completion_tokens"];
-  event["total_tokens"] = value["total_tokens"];
   const llm_call_id_ = value["llm_call_id"];
-  if (llm_call_id_ !== undefined) {
-    if (llm_call_id_ === null) return undefined;
-    event["llm_call_id"] = llm_call_id_;
-    left--;
+  if (llm_call_id_ === null) return undefined;
+  switch ((llm_call_id_ === undefined ? 0 : 1)) {
+    case 1:
+      return fields === 4 ? { type: "usage", prompt_tokens: value["prompt_tokens"], completion_tokens: value["completion_tokens"], total_tokens: value["total_tokens"], llm_call_id: value["llm_call_id"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildValuesEvent(value: Value, fields: number): Built | undefined {
@@ -1545,121 +1535,105 @@ function buildCustomEvent(value: Value, fields: number): Built | undefined {
 
 function buildCheckpointEvent(value: Value, fields: number): Built | undefined {
   if (fields === 4) return { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"] };
-  const event: Built = { type: "checkpoint" };
-  let left = fields - 4;
-  event["checkpoint_id"] = value["checkpoint_id"];
-  event["timestamp"] = value["timestamp"];
-  event["step"] = value["step"];
-  event["state"] = value["state"];
   const thread_id_ = value["thread_id"];
-  if (thread_id_ !== undefined) {
-    if (thread_id_ === null) return undefined;
-    event["thread_id"] = thread_id_;
-    left--;
-  }
   const checkpoint_ns_ = value["checkpoint_ns"];
-  if (checkpoint_ns_ !== undefined) {
-    if (checkpoint_ns_ === null) return undefined;
-    event["checkpoint_ns"] = checkpoint_ns_;
-    left--;
+  if (thread_id_ === null || checkpoint_ns_ === null) return undefined;
+  switch ((thread_id_ === undefined ? 0 : 1) | (checkpoint_ns_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 5 ? { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"], thread_id: value["thread_id"] } : undefined;
+    case 2:
+      return fields === 5 ? { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"], checkpoint_ns: value["checkpoint_ns"] } : undefined;
+    case 3:
+      return fields === 6 ? { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"], thread_id: value["thread_id"], checkpoint_ns: value["checkpoint_ns"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildTotExpandEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "tot_expand", candidates: value["candidates"] };
-  const event: Built = { type: "tot_expand" };
-  let left = fields - 1;
-  event["candidates"] = value["candidates"];
   const ids_ = value["ids"];
-  if (ids_ !== undefined) {
-    if (ids_ === null) return undefined;
-    event["ids"] = ids_;
-    left--;
-  }
   const parent_ = value["parent"];
-  if (parent_ !== undefined) {
-    if (parent_ === null) return undefined;
-    event["parent"] = parent_;
-    left--;
-  }
   const depth_ = value["depth"];
-  if (depth_ !== undefined) {
-    if (depth_ === null) return undefined;
-    event["depth"] = depth_;
-    left--;
+  if (ids_ === null || parent_ === null || depth_ === null) return undefined;
+  switch ((ids_ === undefined ? 0 : 1) | (parent_ === undefined ? 0 : 2) | (depth_ === undefined ? 0 : 4)) {
+    case 1:
+      return fields === 2 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "tot_expand", candidates: value["candidates"], parent: value["parent"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"], parent: value["parent"] } : undefined;
+    case 4:
+      return fields === 2 ? { type: "tot_expand", candidates: value["candidates"], depth: value["depth"] } : undefined;
+    case 5:
+      return fields === 3 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"], depth: value["depth"] } : undefined;
+    case 6:
+      return fields === 3 ? { type: "tot_expand", candidates: value["candidates"], parent: value["parent"], depth: value["depth"] } : undefined;
+    case 7:
+      return fields === 4 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"], parent: value["parent"], depth: value["depth"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildTotEvaluateEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"] };
-  const event: Built = { type: "tot_evaluate" };
-  let left = fields - 2;
-  event["chosen"] = value["chosen"];
-  event["scores"] = value["scores"];
   const ids_ = value["ids"];
-  if (ids_ !== undefined) {
-    if (ids_ === null) return undefined;
-    event["ids"] = ids_;
-    left--;
-  }
   const kept_ = value["kept"];
-  if (kept_ !== undefined) {
-    if (kept_ === null) return undefined;
-    event["kept"] = kept_;
-    left--;
-  }
   const depth_ = value["depth"];
-  if (depth_ !== undefined) {
-    if (depth_ === null) return undefined;
-    event["depth"] = depth_;
-    left--;
+  if (ids_ === null || kept_ === null || depth_ === null) return undefined;
+  switch ((ids_ === undefined ? 0 : 1) | (kept_ === undefined ? 0 : 2) | (depth_ === undefined ? 0 : 4)) {
+    case 1:
+      return fields === 3 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"] } : undefined;
+    case 2:
+      return fields === 3 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], kept: value["kept"] } : undefined;
+    case 3:
+      return fields === 4 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"], kept: value["kept"] } : undefined;
+    case 4:
+      return fields === 3 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], depth: value["depth"] } : undefined;
+    case 5:
+      return fields === 4 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"], depth: value["depth"] } : undefined;
+    case 6:
+      return fields === 4 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], kept: value["kept"], depth: value["depth"] } : undefined;
+    case 7:
+      return fields === 5 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"], kept: value["kept"], depth: value["depth"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildTotBacktrackEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"] };
-  const event: Built = { type: "tot_backtrack" };
-  let left = fields - 2;
-  event["reason"] = value["reason"];
-  event["to_depth"] = value["to_depth"];
   const from_ = value["from"];
-  if (from_ !== undefined) {
-    if (from_ === null) return undefined;
-    event["from"] = from_;
-    left--;
-  }
   const to_ = value["to"];
-  if (to_ !== undefined) {
-    if (to_ === null) return undefined;
-    event["to"] = to_;
-    left--;
+  if (from_ === null || to_ === null) return undefined;
+  switch ((from_ === undefined ? 0 : 1) | (to_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 3 ? { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"], from: value["from"] } : undefined;
+    case 2:
+      return fields === 3 ? { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"], to: value["to"] } : undefined;
+    case 3:
+      return fields === 4 ? { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"], from: value["from"], to: value["to"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildGotPlanEvent(value: Value, fields: number): Built | undefined {
   if (fields === 3) return { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"] };
-  const event: Built = { type: "got_plan" };
-  let left = fields - 3;
-  event["node_count"] = value["node_count"];
-  event["edge_count"] = value["edge_count"];
-  event["node_ids"] = value["node_ids"];
   const edges_ = value["edges"];
-  if (edges_ !== undefined) {
-    if (edges_ === null) return undefined;
-    event["edges"] = edges_;
-    left--;
-  }
   const labels_ = value["labels"];
-  if (labels_ !== undefined) {
-    if (labels_ === null) return undefined;
-    event["labels"] = labels_;
-    left--;
+  if (edges_ === null || labels_ === null) return undefined;
+  switch ((edges_ === undefined ? 0 : 1) | (labels_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 4 ? { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"], edges: value["edges"] } : undefined;
+    case 2:
+      return fields === 4 ? { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"], labels: value["labels"] } : undefined;
+    case 3:
+      return fields === 5 ? { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"], edges: value["edges"], labels: value["labels"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildGotNodeStartEvent(value: Value, fields: number): Built | undefined {
@@ -1679,79 +1653,71 @@ function buildGotNodeFailedEvent(value: Value, fields: number): Built | undefine
 
 function buildGotExpandEvent(value: Value, fields: number): Built | undefined {
   if (fields === 3) return { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"] };
-  const event: Built = { type: "got_expand" };
-  let left = fields - 3;
-  event["node_id"] = value["node_id"];
-  event["nodes_added"] = value["nodes_added"];
-  event["edges_added"] = value["edges_added"];
   const nodes_ = value["nodes"];
-  if (nodes_ !== undefined) {
-    if (nodes_ === null) return undefined;
-    event["nodes"] = nodes_;
-    left--;
-  }
   const edges_ = value["edges"];
-  if (edges_ !== undefined) {
-    if (edges_ === null) return undefined;
-    event["edges"] = edges_;
-    left--;
+  if (nodes_ === null || edges_ === null) return undefined;
+  switch ((nodes_ === undefined ? 0 : 1) | (edges_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 4 ? { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"], nodes: value["nodes"] } : undefined;
+    case 2:
+      return fields === 4 ? { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"], edges: value["edges"] } : undefined;
+    case 3:
+      return fields === 5 ? { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"], nodes: value["nodes"], edges: value["edges"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildToolCallChunkEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "tool_call_chunk", arguments_delta: value["arguments_delta"] };
-  const event: Built = { type: "tool_call_chunk" };
-  let left = fields - 1;
   const call_id_ = value["call_id"];
-  if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
-    event["call_id"] = call_id_;
-    left--;
-  }
   const name_ = value["name"];
-  if (name_ !== undefined) {
-    if (name_ === null) return undefined;
-    event["name"] = name_;
-    left--;
-  }
-  event["arguments_delta"] = value["arguments_delta"];
   const index_ = value["index"];
-  if (index_ !== undefined) {
-    if (index_ === null) return undefined;
-    event["index"] = index_;
-    left--;
+  if (call_id_ === null || name_ === null || index_ === null) return undefined;
+  switch ((call_id_ === undefined ? 0 : 1) | (name_ === undefined ? 0 : 2) | (index_ === undefined ? 0 : 4)) {
+    case 1:
+      return fields === 2 ? { type: "tool_call_chunk", call_id: value["call_id"], arguments_delta: value["arguments_delta"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "tool_call_chunk", name: value["name"], arguments_delta: value["arguments_delta"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "tool_call_chunk", call_id: value["call_id"], name: value["name"], arguments_delta: value["arguments_delta"] } : undefined;
+    case 4:
+      return fields === 2 ? { type: "tool_call_chunk", arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+    case 5:
+      return fields === 3 ? { type: "tool_call_chunk", call_id: value["call_id"], arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+    case 6:
+      return fields === 3 ? { type: "tool_call_chunk", name: value["name"], arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+    case 7:
+      return fields === 4 ? { type: "tool_call_chunk", call_id: value["call_id"], name: value["name"], arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildToolCallEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "tool_call", name: value["name"], arguments: value["arguments"] };
+  const call_id_ = value["call_id"];
+  const description_ = value["description"];
+  const index_ = value["index"];
+  const raw_arguments_ = value["raw_arguments"];
+  if (call_id_ === null || description_ === null || index_ === null || raw_arguments_ === null) return undefined;
   const event: Built = { type: "tool_call" };
   let left = fields - 2;
-  const call_id_ = value["call_id"];
   if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
     event["call_id"] = call_id_;
     left--;
   }
   event["name"] = value["name"];
   event["arguments"] = value["arguments"];
-  const description_ = value["description"];
   if (description_ !== undefined) {
-    if (description_ === null) return undefined;
     event["description"] = description_;
     left--;
   }
-  const index_ = value["index"];
   if (index_ !== undefined) {
-    if (index_ === null) return undefined;
     event["index"] = index_;
     left--;
   }
-  const raw_arguments_ = value["raw_arguments"];
   if (raw_arguments_ !== undefined) {
-    if (raw_arguments_ === null) return undefined;
     event["raw_arguments"] = raw_arguments_;
     left--;
   }
@@ -1760,61 +1726,53 @@ function buildToolCallEvent(value: Value, fields: number): Built | undefined {
 
 function buildToolStartEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "tool_start", name: value["name"] };
-  const event: Built = { type: "tool_start" };
-  let left = fields - 1;
   const call_id_ = value["call_id"];
-  if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
-    event["call_id"] = call_id_;
-    left--;
+  if (call_id_ === null) return undefined;
+  switch ((call_id_ === undefined ? 0 : 1)) {
+    case 1:
+      return fields === 2 ? { type: "tool_start", call_id: value["call_id"], name: value["name"] } : undefined;
+    default:
+      return undefined;
   }
-  event["name"] = value["name"];
-  return left === 0 ? event : undefined;
 }
 
 function buildToolOutputEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "tool_output", name: value["name"], content: value["content"] };
-  const event: Built = { type: "tool_output" };
-  let left = fields - 2;
   const call_id_ = value["call_id"];
-  if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
-    event["call_id"] = call_id_;
-    left--;
+  if (call_id_ === null) return undefined;
+  switch ((call_id_ === undefined ? 0 : 1)) {
+    case 1:
+      return fields === 3 ? { type: "tool_output", call_id: value["call_id"], name: value["name"], content: value["content"] } : undefined;
+    default:
+      return undefined;
   }
-  event["name"] = value["name"];
-  event["content"] = value["content"];
-  return left === 0 ? event : undefined;
 }
 
 function buildToolEndEvent(value: Value, fields: number): Built | undefined {
   if (fields === 3) return { type: "tool_end", name: value["name"], result: value["result"], is_error: value["is_error"] };
+  const call_id_ = value["call_id"];
+  const output_ = value["output"];
+  const error_code_ = value["error_code"];
+  const duration_ms_ = value["duration_ms"];
+  if (call_id_ === null || output_ === null || error_code_ === null || duration_ms_ === null) return undefined;
   const event: Built = { type: "tool_end" };
   let left = fields - 3;
-  const call_id_ = value["call_id"];
   if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
     event["call_id"] = call_id_;
     left--;
   }
   event["name"] = value["name"];
   event["result"] = value["result"];
   event["is_error"] = value["is_error"];
-  const output_ = value["output"];
   if (output_ !== undefined) {
-    if (output_ === null) return undefined;
     event["output"] = output_;
     left--;
   }
-  const error_code_ = value["error_code"];
   if (error_code_ !== undefined) {
-    if (error_code_ === null) return undefined;
     event["error_code"] = error_code_;
     left--;
   }
-  const duration_ms_ = value["duration_ms"];
   if (duration_ms_ !== undefined) {
-    if (duration_ms_ === null) return undefined;
     event["duration_ms"] = duration_ms_;
     left--;
   }
@@ -1823,23 +1781,19 @@ function buildToolEndEvent(value: Value, fields: number): Built | undefined {
 
 function buildToolApprovalEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "tool_approval", name: value["name"], arguments: value["arguments"] };
-  const event: Built = { type: "tool_approval" };
-  let left = fields - 2;
   const call_id_ = value["call_id"];
-  if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
-    event["call_id"] = call_id_;
-    left--;
-  }
-  event["name"] = value["name"];
-  event["arguments"] = value["arguments"];
   const expires_at_ = value["expires_at"];
-  if (expires_at_ !== undefined) {
-    if (expires_at_ === null) return undefined;
-    event["expires_at"] = expires_at_;
-    left--;
+  if (call_id_ === null || expires_at_ === null) return undefined;
+  switch ((call_id_ === undefined ? 0 : 1) | (expires_at_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 3 ? { type: "tool_approval", call_id: value["call_id"], name: value["name"], arguments: value["arguments"] } : undefined;
+    case 2:
+      return fields === 3 ? { type: "tool_approval", name: value["name"], arguments: value["arguments"], expires_at: value["expires_at"] } : undefined;
+    case 3:
+      return fields === 4 ? { type: "tool_approval", call_id: value["call_id"], name: value["name"], arguments: value["arguments"], expires_at: value["expires_at"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildReplyEvent(value: Value, fields: number): Built | undefined {
@@ -1849,42 +1803,37 @@ function buildReplyEvent(value: Value, fields: number): Built | undefined {
 
 function buildRunEndEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "run_end", status: value["status"] };
+  const summary_ = value["summary"];
+  const first_event_id_ = value["first_event_id"];
+  const last_event_id_ = value["last_event_id"];
+  const frame_count_ = value["frame_count"];
+  const reason_ = value["reason"];
+  const code_ = value["code"];
+  if (summary_ === null || first_event_id_ === null || last_event_id_ === null || frame_count_ === null || reason_ === null || code_ === null) return undefined;
   const event: Built = { type: "run_end" };
   let left = fields - 1;
   event["status"] = value["status"];
-  const summary_ = value["summary"];
   if (summary_ !== undefined) {
-    if (summary_ === null) return undefined;
     event["summary"] = summary_;
     left--;
   }
-  const first_event_id_ = value["first_event_id"];
   if (first_event_id_ !== undefined) {
-    if (first_event_id_ === null) return undefined;
     event["first_event_id"] = first_event_id_;
     left--;
   }
-  const last_event_id_ = value["last_event_id"];
   if (last_event_id_ !== undefined) {
-    if (last_event_id_ === null) return undefined;
     event["last_event_id"] = last_event_id_;
     left--;
   }
-  const frame_count_ = value["frame_count"];
   if (frame_count_ !== undefined) {
-    if (frame_count_ === null) return undefined;
     event["frame_count"] = frame_count_;
     left--;
   }
-  const reason_ = value["reason"];
   if (reason_ !== undefined) {
-    if (reason_ === null) return undefined;
     event["reason"] = reason_;
     left--;
   }
-  const code_ = value["code"];
   if (code_ !== undefined) {
-    if (code_ === null) return undefined;
     event["code"] = code_;
     left--;
   }
@@ -1893,101 +1842,92 @@ function buildRunEndEvent(value: Value, fields: number): Built | undefined {
 
 function buildReasoningChunkEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "reasoning_chunk", content: value["content"] };
-  const event: Built = { type: "reasoning_chunk" };
-  let left = fields - 1;
-  event["content"] = value["content"];
   const id_ = value["id"];
-  if (id_ !== undefined) {
-    if (id_ === null) return undefined;
-    event["id"] = id_;
-    left--;
-  }
   const stage_ = value["stage"];
-  if (stage_ !== undefined) {
-    if (stage_ === null) return undefined;
-    event["stage"] = stage_;
-    left--;
+  if (id_ === null || stage_ === null) return undefined;
+  switch ((id_ === undefined ? 0 : 1) | (stage_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 2 ? { type: "reasoning_chunk", content: value["content"], id: value["id"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "reasoning_chunk", content: value["content"], stage: value["stage"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "reasoning_chunk", content: value["content"], id: value["id"], stage: value["stage"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildReasoningEndEvent(value: Value, fields: number): Built | undefined {
   if (fields === 0) return { type: "reasoning_end" };
-  const event: Built = { type: "reasoning_end" };
-  let left = fields - 0;
   const id_ = value["id"];
-  if (id_ !== undefined) {
-    if (id_ === null) return undefined;
-    event["id"] = id_;
-    left--;
-  }
   const duration_ms_ = value["duration_ms"];
-  if (duration_ms_ !== undefined) {
-    if (duration_ms_ === null) return undefined;
-    event["duration_ms"] = duration_ms_;
-    left--;
+  if (id_ === null || duration_ms_ === null) return undefined;
+  switch ((id_ === undefined ? 0 : 1) | (duration_ms_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 1 ? { type: "reasoning_end", id: value["id"] } : undefined;
+    case 2:
+      return fields === 1 ? { type: "reasoning_end", duration_ms: value["duration_ms"] } : undefined;
+    case 3:
+      return fields === 2 ? { type: "reasoning_end", id: value["id"], duration_ms: value["duration_ms"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildToolProgressEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "tool_progress", progress: value["progress"] };
-  const event: Built = { type: "tool_progress" };
-  let left = fields - 1;
   const call_id_ = value["call_id"];
-  if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
-    event["call_id"] = call_id_;
-    left--;
-  }
   const name_ = value["name"];
-  if (name_ !== undefined) {
-    if (name_ === null) return undefined;
-    event["name"] = name_;
-    left--;
-  }
-  event["progress"] = value["progress"];
   const message_ = value["message"];
-  if (message_ !== undefined) {
-    if (message_ === null) return undefined;
-    event["message"] = message_;
-    left--;
+  if (call_id_ === null || name_ === null || message_ === null) return undefined;
+  switch ((call_id_ === undefined ? 0 : 1) | (name_ === undefined ? 0 : 2) | (message_ === undefined ? 0 : 4)) {
+    case 1:
+      return fields === 2 ? { type: "tool_progress", call_id: value["call_id"], progress: value["progress"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "tool_progress", name: value["name"], progress: value["progress"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "tool_progress", call_id: value["call_id"], name: value["name"], progress: value["progress"] } : undefined;
+    case 4:
+      return fields === 2 ? { type: "tool_progress", progress: value["progress"], message: value["message"] } : undefined;
+    case 5:
+      return fields === 3 ? { type: "tool_progress", call_id: value["call_id"], progress: value["progress"], message: value["message"] } : undefined;
+    case 6:
+      return fields === 3 ? { type: "tool_progress", name: value["name"], progress: value["progress"], message: value["message"] } : undefined;
+    case 7:
+      return fields === 4 ? { type: "tool_progress", call_id: value["call_id"], name: value["name"], progress: value["progress"], message: value["message"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildToolApprovalResultEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "tool_approval_result", decision: value["decision"] };
+  const call_id_ = value["call_id"];
+  const name_ = value["name"];
+  const reason_ = value["reason"];
+  const arguments_ = value["arguments"];
+  const actor_ = value["actor"];
+  if (call_id_ === null || name_ === null || reason_ === null || arguments_ === null || actor_ === null) return undefined;
   const event: Built = { type: "tool_approval_result" };
   let left = fields - 1;
-  const call_id_ = value["call_id"];
   if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
     event["call_id"] = call_id_;
     left--;
   }
-  const name_ = value["name"];
   if (name_ !== undefined) {
-    if (name_ === null) return undefined;
     event["name"] = name_;
     left--;
   }
   event["decision"] = value["decision"];
-  const reason_ = value["reason"];
   if (reason_ !== undefined) {
-    if (reason_ === null) return undefined;
     event["reason"] = reason_;
     left--;
   }
-  const arguments_ = value["arguments"];
   if (arguments_ !== undefined) {
-    if (arguments_ === null) return undefined;
     event["arguments"] = arguments_;
     left--;
   }
-  const actor_ = value["actor"];
   if (actor_ !== undefined) {
-    if (actor_ === null) return undefined;
     event["actor"] = actor_;
     left--;
   }
@@ -1996,113 +1936,95 @@ function buildToolApprovalResultEvent(value: Value, fields: number): Built | und
 
 function buildDataEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "data", data_type: value["data_type"], data: value["data"] };
-  const event: Built = { type: "data" };
-  let left = fields - 2;
-  event["data_type"] = value["data_type"];
-  event["data"] = value["data"];
   const metadata_ = value["metadata"];
-  if (metadata_ !== undefined) {
-    if (metadata_ === null) return undefined;
-    event["metadata"] = metadata_;
-    left--;
+  if (metadata_ === null) return undefined;
+  switch ((metadata_ === undefined ? 0 : 1)) {
+    case 1:
+      return fields === 3 ? { type: "data", data_type: value["data_type"], data: value["data"], metadata: value["metadata"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildImageEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "image", url: value["url"] };
-  const event: Built = { type: "image" };
-  let left = fields - 1;
-  event["url"] = value["url"];
   const media_type_ = value["media_type"];
-  if (media_type_ !== undefined) {
-    if (media_type_ === null) return undefined;
-    event["media_type"] = media_type_;
-    left--;
-  }
   const alt_ = value["alt"];
-  if (alt_ !== undefined) {
-    if (alt_ === null) return undefined;
-    event["alt"] = alt_;
-    left--;
+  if (media_type_ === null || alt_ === null) return undefined;
+  switch ((media_type_ === undefined ? 0 : 1) | (alt_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 2 ? { type: "image", url: value["url"], media_type: value["media_type"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "image", url: value["url"], alt: value["alt"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "image", url: value["url"], media_type: value["media_type"], alt: value["alt"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildTodoListEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "todo_list", list_id: value["list_id"], items: value["items"] };
-  const event: Built = { type: "todo_list" };
-  let left = fields - 2;
-  event["list_id"] = value["list_id"];
   const title_ = value["title"];
-  if (title_ !== undefined) {
-    if (title_ === null) return undefined;
-    event["title"] = title_;
-    left--;
+  if (title_ === null) return undefined;
+  switch ((title_ === undefined ? 0 : 1)) {
+    case 1:
+      return fields === 3 ? { type: "todo_list", list_id: value["list_id"], title: value["title"], items: value["items"] } : undefined;
+    default:
+      return undefined;
   }
-  event["items"] = value["items"];
-  return left === 0 ? event : undefined;
 }
 
 function buildTodoUpdateEvent(value: Value, fields: number): Built | undefined {
   if (fields === 2) return { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"] };
-  const event: Built = { type: "todo_update" };
-  let left = fields - 2;
-  event["list_id"] = value["list_id"];
-  event["item_id"] = value["item_id"];
   const completed_ = value["completed"];
-  if (completed_ !== undefined) {
-    if (completed_ === null) return undefined;
-    event["completed"] = completed_;
-    left--;
-  }
   const text_ = value["text"];
-  if (text_ !== undefined) {
-    if (text_ === null) return undefined;
-    event["text"] = text_;
-    left--;
+  if (completed_ === null || text_ === null) return undefined;
+  switch ((completed_ === undefined ? 0 : 1) | (text_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 3 ? { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"], completed: value["completed"] } : undefined;
+    case 2:
+      return fields === 3 ? { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"], text: value["text"] } : undefined;
+    case 3:
+      return fields === 4 ? { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"], completed: value["completed"], text: value["text"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildErrorEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "error", message: value["message"] };
+  const code_ = value["code"];
+  const stage_ = value["stage"];
+  const error_type_ = value["error_type"];
+  const recoverable_ = value["recoverable"];
+  const call_id_ = value["call_id"];
+  const details_ = value["details"];
+  if (code_ === null || stage_ === null || error_type_ === null || recoverable_ === null || call_id_ === null || details_ === null) return undefined;
   const event: Built = { type: "error" };
   let left = fields - 1;
   event["message"] = value["message"];
-  const code_ = value["code"];
   if (code_ !== undefined) {
-    if (code_ === null) return undefined;
     event["code"] = code_;
     left--;
   }
-  const stage_ = value["stage"];
   if (stage_ !== undefined) {
-    if (stage_ === null) return undefined;
     event["stage"] = stage_;
     left--;
   }
-  const error_type_ = value["error_type"];
   if (error_type_ !== undefined) {
-    if (error_type_ === null) return undefined;
     event["error_type"] = error_type_;
     left--;
   }
-  const recoverable_ = value["recoverable"];
   if (recoverable_ !== undefined) {
-    if (recoverable_ === null) return undefined;
     event["recoverable"] = recoverable_;
     left--;
   }
-  const call_id_ = value["call_id"];
   if (call_id_ !== undefined) {
-    if (call_id_ === null) return undefined;
     event["call_id"] = call_id_;
     left--;
   }
-  const details_ = value["details"];
   if (details_ !== undefined) {
-    if (details_ === null) return undefined;
     event["details"] = details_;
     left--;
   }
@@ -2111,22 +2033,19 @@ function buildErrorEvent(value: Value, fields: number): Built | undefined {
 
 function buildRetrievalCompleteEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "retrieval_complete", doc_count: value["doc_count"] };
-  const event: Built = { type: "retrieval_complete" };
-  let left = fields - 1;
-  event["doc_count"] = value["doc_count"];
   const query_ = value["query"];
-  if (query_ !== undefined) {
-    if (query_ === null) return undefined;
-    event["query"] = query_;
-    left--;
-  }
   const sources_ = value["sources"];
-  if (sources_ !== undefined) {
-    if (sources_ === null) return undefined;
-    event["sources"] = sources_;
-    left--;
+  if (query_ === null || sources_ === null) return undefined;
+  switch ((query_ === undefined ? 0 : 1) | (sources_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 2 ? { type: "retrieval_complete", doc_count: value["doc_count"], query: value["query"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "retrieval_complete", doc_count: value["doc_count"], sources: value["sources"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "retrieval_complete", doc_count: value["doc_count"], query: value["query"], sources: value["sources"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildCompressionAppliedEvent(value: Value, fields: number): Built | undefined {
@@ -2136,50 +2055,44 @@ function buildCompressionAppliedEvent(value: Value, fields: number): Built | und
 
 function buildLlmStartEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "llm_start", llm_call_id: value["llm_call_id"] };
-  const event: Built = { type: "llm_start" };
-  let left = fields - 1;
-  event["llm_call_id"] = value["llm_call_id"];
   const model_ = value["model"];
-  if (model_ !== undefined) {
-    if (model_ === null) return undefined;
-    event["model"] = model_;
-    left--;
-  }
   const attempt_ = value["attempt"];
-  if (attempt_ !== undefined) {
-    if (attempt_ === null) return undefined;
-    event["attempt"] = attempt_;
-    left--;
+  if (model_ === null || attempt_ === null) return undefined;
+  switch ((model_ === undefined ? 0 : 1) | (attempt_ === undefined ? 0 : 2)) {
+    case 1:
+      return fields === 2 ? { type: "llm_start", llm_call_id: value["llm_call_id"], model: value["model"] } : undefined;
+    case 2:
+      return fields === 2 ? { type: "llm_start", llm_call_id: value["llm_call_id"], attempt: value["attempt"] } : undefined;
+    case 3:
+      return fields === 3 ? { type: "llm_start", llm_call_id: value["llm_call_id"], model: value["model"], attempt: value["attempt"] } : undefined;
+    default:
+      return undefined;
   }
-  return left === 0 ? event : undefined;
 }
 
 function buildLlmEndEvent(value: Value, fields: number): Built | undefined {
   if (fields === 1) return { type: "llm_end", llm_call_id: value["llm_call_id"] };
+  const model_ = value["model"];
+  const finish_reason_ = value["finish_reason"];
+  const error_ = value["error"];
+  const duration_ms_ = value["duration_ms"];
+  if (model_ === null || finish_reason_ === null || error_ === null || duration_ms_ === null) return undefined;
   const event: Built = { type: "llm_end" };
   let left = fields - 1;
   event["llm_call_id"] = value["llm_call_id"];
-  const model_ = value["model"];
   if (model_ !== undefined) {
-    if (model_ === null) return undefined;
     event["model"] = model_;
     left--;
   }
-  const finish_reason_ = value["finish_reason"];
   if (finish_reason_ !== undefined) {
-    if (finish_reason_ === null) return undefined;
     event["finish_reason"] = finish_reason_;
     left--;
   }
-  const error_ = value["error"];
   if (error_ !== undefined) {
-    if (error_ === null) return undefined;
     event["error"] = error_;
     left--;
   }
-  const duration_ms_ = value["duration_ms"];
   if (duration_ms_ !== undefined) {
-    if (duration_ms_ === null) return undefined;
     event["duration_ms"] = duration_ms_;
     left--;
   }

@@ -64,6 +64,7 @@ export {
   isKnownEvent,
   isKnownType,
   isTerminal,
+  mayLackRun,
   type OpaqueEvent,
   type StampedEnvelope,
   type StampedRecord,

@@ -43,3 +43,10 @@ export function isKnownEvent(event: AnyEvent): event is LoomEvent {
 export function isTerminal(event: AnyEvent): boolean {
   return event.type === "reply" || (event.type === "run_end" && (event as EventOf<"run_end">).status !== "completed");
 }
+
+/** What may happen in a session outside any run, such as a to-do item ticked after the run was over. */
+const RUNLESS: ReadonlySet<string> = new Set<EventType>(["todo_list", "todo_update", "custom", "foreign"]);
+
+export function mayLackRun({ type }: AnyEvent): boolean {
+  return RUNLESS.has(type);
+}

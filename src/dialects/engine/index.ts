@@ -16,6 +16,7 @@ export const engine: Dialect = {
   rules: ENGINE_RULES,
   unended: { name: "session-end-missing", rule: ENGINE_RULES["session-end-missing"] },
   frames: ENGINE_FRAMES,
+  unsaid: ["envelope-missing", "run-unended"],
   claim(frame) {
     const { type, data, metadata } = frame;
     if (typeof type !== "string") return 0;

@@ -177,6 +177,7 @@ export const exportDialect: Dialect = {
   ledger,
   rules: {},
   unended: loom.unended,
+  unsaid: ["envelope-missing"],
   claim(frame) {
     const keys = Object.keys(frame);
     const [key] = keys;

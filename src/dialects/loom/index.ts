@@ -37,6 +37,7 @@ export const loom: Dialect = {
       },
     },
   },
+  unsaid: [],
   claim(frame) {
     const { type, reply } = frame;
     if (typeof type === "string" && isKnownType(type) && type !== "reply")

@@ -15,6 +15,7 @@ export const lumine: Dialect = {
   rules: LUMINE_RULES,
   unended: { name: "done-missing", rule: LUMINE_RULES["done-missing"] },
   frames: LUMINE_FRAMES,
+  unsaid: ["envelope-missing", "run-unended"],
   claim(frame) {
     const { type } = frame;
     if (typeof type !== "string" || !Object.hasOwn(LUMINE_FRAMES, type)) return 0;

@@ -15,6 +15,7 @@ export const streamEvent: Dialect = {
   rules: STREAM_EVENT_RULES,
   unended: { name: "agent-finish-missing", rule: STREAM_EVENT_RULES["agent-finish-missing"] },
   frames: STREAM_EVENT_FRAMES,
+  unsaid: ["envelope-missing", "run-unended"],
   claim(frame) {
     const { type, ts, source } = frame;
     if (typeof type !== "string" || !Object.hasOwn(STREAM_EVENT_FRAMES, type)) return 0;

@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from "../bounded-map.ts";
 import type { EventOf, EventRecord } from "../record.ts";
-import { isTerminal } from "../record.ts";
+import { isTerminal, mayLackRun } from "../record.ts";
 import { createRaise, type Issue } from "../rules.ts";
 import { LIFECYCLE_RULES, type Report } from "./rules.ts";
 import { RunState } from "./run.ts";
@@ -40,8 +40,6 @@ interface Session {
   readonly todos: BoundedMap<ReadonlySet<string>>;
 }
 
-/** What may happen in a session outside any run. */
-const SESSION_EVENTS: ReadonlySet<string> = new Set(["todo_list", "todo_update", "custom", "foreign"]);
 const MAX_ENDED = 1000;
 const MAX_LISTS = 1000;
 
@@ -109,7 +107,7 @@ export class Verifier {
       report("after-reply", `run ${id} is over`);
       return undefined;
     } else if (id === undefined && !starts) {
-      if (SESSION_EVENTS.has(event.type)) return undefined;
+      if (mayLackRun(event)) return undefined;
       if (session.sealed) {
         report("after-reply", `\`${event.type}\` follows the end of the run, with no run_start between`);
         return undefined;
