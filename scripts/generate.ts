@@ -21,7 +21,7 @@ files.write(
     untagged: { Envelope: ENVELOPE },
     suffix: "Event",
     protocolPath: ".",
-    builders: true,
+    readers: true,
   }),
 );
 const frames = {

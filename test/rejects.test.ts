@@ -197,10 +197,16 @@ const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
   "003-6-token": "an old type",
   "003-6-tool-call": "an old type",
   "003-6-tool-result": "an old type",
+  "engine-old-calls-without-ids": "old types",
+  "engine-unknown-fields: 8": "a type nobody knows",
+  "loom-null-fields: 9": "a type nobody knows",
+  "loom-type-and-reply: 5": "a type nobody knows",
+  "lumine-bare-done": "the end mark as bare text",
   "opaque: 1": "a type nobody knows",
   "opaque: 4": "a type nobody knows",
   "opaque: 5": "a type nobody knows",
   "opaque: 14": "a type nobody knows",
+  "stream-event-unknown-type: 1": "a type nobody knows",
 };
 
 // JSON knows no infinite number, but 1e400 is read as one; `strict: false` alone would let it pass.

@@ -1,8 +1,8 @@
 /**
  * The tool calls of one run that are not over yet, for dialects that show a call only when its tool starts: what it was
- * called with is remembered until then. Frames without a call id are matched by tool name.
+ * called with is remembered until then.
  */
-import type { JsonObject, StampedEnvelope } from "../protocol/index.ts";
+import { type CallFrame, CallKeys, type JsonObject, type StampedEnvelope } from "../protocol/index.ts";
 
 export interface OpenCall {
   readonly id: string;
@@ -13,19 +13,17 @@ export interface OpenCall {
   shown: boolean;
 }
 
-interface CallEvent {
-  readonly call_id?: string;
-  readonly name?: string;
-}
-
 const MAX_OPEN_CALLS = 10_000;
 
 export class OpenCalls {
   readonly #calls = new Map<string, OpenCall>();
+  readonly #keys = new CallKeys();
 
-  get(event: CallEvent, { event_id }: StampedEnvelope): OpenCall {
-    const key = keyOf(event);
+  /** The call a frame is about; `phase` says what becomes of it. */
+  get(event: CallFrame, { event_id }: StampedEnvelope, phase: Parameters<CallKeys["keyOf"]>[1]): OpenCall {
+    const key = this.#keys.keyOf(event, phase);
     const known = this.#calls.get(key);
+    if (phase === "end") this.#calls.delete(key);
     if (known !== undefined) return known;
     const call = {
       id: event.call_id ?? `call-${event_id}`,
@@ -34,15 +32,7 @@ export class OpenCalls {
       description: undefined,
       shown: false,
     };
-    if (this.#calls.size < MAX_OPEN_CALLS) this.#calls.set(key, call);
+    if (phase !== "end" && this.#calls.size < MAX_OPEN_CALLS) this.#calls.set(key, call);
     return call;
   }
-
-  end(event: CallEvent): void {
-    this.#calls.delete(keyOf(event));
-  }
-}
-
-function keyOf({ call_id, name }: CallEvent): string {
-  return call_id ?? `name:${name ?? ""}`;
 }

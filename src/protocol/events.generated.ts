@@ -737,7 +737,7 @@ function checkNodeExitEvent(value: Value, _hints?: Hint[]): Fault | undefined {
   if (typeof id_ !== "string") return wrong("id", "a string", id_);
   const result_ = value["result"];
   if (result_ !== "Ok") {
-    if (typeof result_ !== "object") return wrong("result", "\"Ok\" or an object", result_);
+    if (typeof result_ === "string") return outside("result", "\"Ok\" or an object", result_);
     if (typeof result_ !== "object" || result_ === null || Array.isArray(result_)) return wrong("result", "an object", result_);
     {
       const fault = checkInner1(result_ as Value);
@@ -1430,9 +1430,7 @@ export function findEnvelopeFault(value: Value): Fault | undefined {
   return undefined;
 }
 
-type Built = { [field: string]: unknown };
-
-function buildRunStartEvent(value: Value, fields: number): Built | undefined {
+function readRunStartEvent(value: Value, fields: number): object | undefined {
   if (fields === 0) return { type: "run_start" };
   const run_id_ = value["run_id"];
   const message_ = value["message"];
@@ -1440,8 +1438,13 @@ function buildRunStartEvent(value: Value, fields: number): Built | undefined {
   const contiguous_ = value["contiguous"];
   const source_ = value["source"];
   const request_id_ = value["request_id"];
-  if (run_id_ === null || message_ === null || agent_ === null || contiguous_ === null || source_ === null || request_id_ === null) return undefined;
-  const event: Built = { type: "run_start" };
+  if (run_id_ !== undefined && !(typeof run_id_ === "string")) return undefined;
+  if (message_ !== undefined && !(typeof message_ === "string")) return undefined;
+  if (agent_ !== undefined && !(typeof agent_ === "string")) return undefined;
+  if (contiguous_ !== undefined && !(typeof contiguous_ === "boolean")) return undefined;
+  if (source_ !== undefined && !(source_ === "execute" || source_ === "stream")) return undefined;
+  if (request_id_ !== undefined && !(typeof request_id_ === "string")) return undefined;
+  const event: { [field: string]: unknown } = { type: "run_start" };
   let left = fields - 0;
   if (run_id_ !== undefined) {
     event["run_id"] = run_id_;
@@ -1470,245 +1473,319 @@ function buildRunStartEvent(value: Value, fields: number): Built | undefined {
   return left === 0 ? event : undefined;
 }
 
-function buildNodeEnterEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "node_enter", id: value["id"] };
+function readNodeEnterEvent(value: Value, fields: number): object | undefined {
+  const id_ = value["id"];
+  if (!(typeof id_ === "string")) return undefined;
+  if (fields === 1) return { type: "node_enter", id: id_ };
   return undefined;
 }
 
-function buildNodeExitEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "node_exit", id: value["id"], result: value["result"] };
+function readNodeExitEvent(value: Value, fields: number): object | undefined {
+  const id_ = value["id"];
+  const result_ = value["result"];
+  if (checkNodeExitEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "node_exit", id: id_, result: result_ };
   return undefined;
 }
 
-function buildMessageChunkEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "message_chunk", content: value["content"], id: value["id"] };
+function readMessageChunkEvent(value: Value, fields: number): object | undefined {
+  const content_ = value["content"];
+  const id_ = value["id"];
+  if (!(typeof content_ === "string")) return undefined;
+  if (!(typeof id_ === "string")) return undefined;
+  if (fields === 2) return { type: "message_chunk", content: content_, id: id_ };
   const channel_ = value["channel"];
   const format_ = value["format"];
   const is_complete_ = value["is_complete"];
-  if (channel_ === null || format_ === null || is_complete_ === null) return undefined;
+  if (channel_ !== undefined && !(channel_ === "answer" || channel_ === "thought")) return undefined;
+  if (format_ !== undefined && !(format_ === "markdown" || format_ === "text" || format_ === "html")) return undefined;
+  if (is_complete_ !== undefined && !(typeof is_complete_ === "boolean")) return undefined;
   switch ((channel_ === undefined ? 0 : 1) | (format_ === undefined ? 0 : 2) | (is_complete_ === undefined ? 0 : 4)) {
     case 1:
-      return fields === 3 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"] } : undefined;
+      return fields === 3 ? { type: "message_chunk", content: content_, id: id_, channel: channel_ } : undefined;
     case 2:
-      return fields === 3 ? { type: "message_chunk", content: value["content"], id: value["id"], format: value["format"] } : undefined;
+      return fields === 3 ? { type: "message_chunk", content: content_, id: id_, format: format_ } : undefined;
     case 3:
-      return fields === 4 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"], format: value["format"] } : undefined;
+      return fields === 4 ? { type: "message_chunk", content: content_, id: id_, channel: channel_, format: format_ } : undefined;
     case 4:
-      return fields === 3 ? { type: "message_chunk", content: value["content"], id: value["id"], is_complete: value["is_complete"] } : undefined;
+      return fields === 3 ? { type: "message_chunk", content: content_, id: id_, is_complete: is_complete_ } : undefined;
     case 5:
-      return fields === 4 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"], is_complete: value["is_complete"] } : undefined;
+      return fields === 4 ? { type: "message_chunk", content: content_, id: id_, channel: channel_, is_complete: is_complete_ } : undefined;
     case 6:
-      return fields === 4 ? { type: "message_chunk", content: value["content"], id: value["id"], format: value["format"], is_complete: value["is_complete"] } : undefined;
+      return fields === 4 ? { type: "message_chunk", content: content_, id: id_, format: format_, is_complete: is_complete_ } : undefined;
     case 7:
-      return fields === 5 ? { type: "message_chunk", content: value["content"], id: value["id"], channel: value["channel"], format: value["format"], is_complete: value["is_complete"] } : undefined;
+      return fields === 5 ? { type: "message_chunk", content: content_, id: id_, channel: channel_, format: format_, is_complete: is_complete_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildUsageEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 3) return { type: "usage", prompt_tokens: value["prompt_tokens"], completion_tokens: value["completion_tokens"], total_tokens: value["total_tokens"] };
+function readUsageEvent(value: Value, fields: number): object | undefined {
+  const prompt_tokens_ = value["prompt_tokens"];
+  const completion_tokens_ = value["completion_tokens"];
+  const total_tokens_ = value["total_tokens"];
+  if (!(typeof prompt_tokens_ === "number" && Number.isInteger(prompt_tokens_) && prompt_tokens_ >= 0 && prompt_tokens_ <= 9007199254740991)) return undefined;
+  if (!(typeof completion_tokens_ === "number" && Number.isInteger(completion_tokens_) && completion_tokens_ >= 0 && completion_tokens_ <= 9007199254740991)) return undefined;
+  if (!(typeof total_tokens_ === "number" && Number.isInteger(total_tokens_) && total_tokens_ >= 0 && total_tokens_ <= 9007199254740991)) return undefined;
+  if (fields === 3) return { type: "usage", prompt_tokens: prompt_tokens_, completion_tokens: completion_tokens_, total_tokens: total_tokens_ };
   const llm_call_id_ = value["llm_call_id"];
-  if (llm_call_id_ === null) return undefined;
+  if (llm_call_id_ !== undefined && !(typeof llm_call_id_ === "string")) return undefined;
   switch ((llm_call_id_ === undefined ? 0 : 1)) {
     case 1:
-      return fields === 4 ? { type: "usage", prompt_tokens: value["prompt_tokens"], completion_tokens: value["completion_tokens"], total_tokens: value["total_tokens"], llm_call_id: value["llm_call_id"] } : undefined;
+      return fields === 4 ? { type: "usage", prompt_tokens: prompt_tokens_, completion_tokens: completion_tokens_, total_tokens: total_tokens_, llm_call_id: llm_call_id_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildValuesEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "values", state: value["state"] };
+function readValuesEvent(value: Value, fields: number): object | undefined {
+  const state_ = value["state"];
+  if (checkValuesEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "values", state: state_ };
   return undefined;
 }
 
-function buildUpdatesEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "updates", id: value["id"], state: value["state"] };
+function readUpdatesEvent(value: Value, fields: number): object | undefined {
+  const id_ = value["id"];
+  const state_ = value["state"];
+  if (checkUpdatesEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "updates", id: id_, state: state_ };
   return undefined;
 }
 
-function buildCustomEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "custom", value: value["value"] };
+function readCustomEvent(value: Value, fields: number): object | undefined {
+  const value_ = value["value"];
+  if (checkCustomEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "custom", value: value_ };
   return undefined;
 }
 
-function buildCheckpointEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 4) return { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"] };
+function readCheckpointEvent(value: Value, fields: number): object | undefined {
+  const checkpoint_id_ = value["checkpoint_id"];
+  const timestamp_ = value["timestamp"];
+  const step_ = value["step"];
+  const state_ = value["state"];
+  if (checkCheckpointEvent(value) !== undefined) return undefined;
+  if (fields === 4) return { type: "checkpoint", checkpoint_id: checkpoint_id_, timestamp: timestamp_, step: step_, state: state_ };
   const thread_id_ = value["thread_id"];
   const checkpoint_ns_ = value["checkpoint_ns"];
-  if (thread_id_ === null || checkpoint_ns_ === null) return undefined;
+  if (thread_id_ !== undefined && !(typeof thread_id_ === "string")) return undefined;
+  if (checkpoint_ns_ !== undefined && !(typeof checkpoint_ns_ === "string")) return undefined;
   switch ((thread_id_ === undefined ? 0 : 1) | (checkpoint_ns_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 5 ? { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"], thread_id: value["thread_id"] } : undefined;
+      return fields === 5 ? { type: "checkpoint", checkpoint_id: checkpoint_id_, timestamp: timestamp_, step: step_, state: state_, thread_id: thread_id_ } : undefined;
     case 2:
-      return fields === 5 ? { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"], checkpoint_ns: value["checkpoint_ns"] } : undefined;
+      return fields === 5 ? { type: "checkpoint", checkpoint_id: checkpoint_id_, timestamp: timestamp_, step: step_, state: state_, checkpoint_ns: checkpoint_ns_ } : undefined;
     case 3:
-      return fields === 6 ? { type: "checkpoint", checkpoint_id: value["checkpoint_id"], timestamp: value["timestamp"], step: value["step"], state: value["state"], thread_id: value["thread_id"], checkpoint_ns: value["checkpoint_ns"] } : undefined;
+      return fields === 6 ? { type: "checkpoint", checkpoint_id: checkpoint_id_, timestamp: timestamp_, step: step_, state: state_, thread_id: thread_id_, checkpoint_ns: checkpoint_ns_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildTotExpandEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "tot_expand", candidates: value["candidates"] };
+function readTotExpandEvent(value: Value, fields: number): object | undefined {
+  const candidates_ = value["candidates"];
+  if (checkTotExpandEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "tot_expand", candidates: candidates_ };
   const ids_ = value["ids"];
   const parent_ = value["parent"];
   const depth_ = value["depth"];
-  if (ids_ === null || parent_ === null || depth_ === null) return undefined;
+  if (ids_ !== undefined && !(ids_ !== null)) return undefined;
+  if (parent_ !== undefined && !(typeof parent_ === "string")) return undefined;
+  if (depth_ !== undefined && !(typeof depth_ === "number" && Number.isInteger(depth_) && depth_ >= 0 && depth_ <= 9007199254740991)) return undefined;
   switch ((ids_ === undefined ? 0 : 1) | (parent_ === undefined ? 0 : 2) | (depth_ === undefined ? 0 : 4)) {
     case 1:
-      return fields === 2 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"] } : undefined;
+      return fields === 2 ? { type: "tot_expand", candidates: candidates_, ids: ids_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "tot_expand", candidates: value["candidates"], parent: value["parent"] } : undefined;
+      return fields === 2 ? { type: "tot_expand", candidates: candidates_, parent: parent_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"], parent: value["parent"] } : undefined;
+      return fields === 3 ? { type: "tot_expand", candidates: candidates_, ids: ids_, parent: parent_ } : undefined;
     case 4:
-      return fields === 2 ? { type: "tot_expand", candidates: value["candidates"], depth: value["depth"] } : undefined;
+      return fields === 2 ? { type: "tot_expand", candidates: candidates_, depth: depth_ } : undefined;
     case 5:
-      return fields === 3 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"], depth: value["depth"] } : undefined;
+      return fields === 3 ? { type: "tot_expand", candidates: candidates_, ids: ids_, depth: depth_ } : undefined;
     case 6:
-      return fields === 3 ? { type: "tot_expand", candidates: value["candidates"], parent: value["parent"], depth: value["depth"] } : undefined;
+      return fields === 3 ? { type: "tot_expand", candidates: candidates_, parent: parent_, depth: depth_ } : undefined;
     case 7:
-      return fields === 4 ? { type: "tot_expand", candidates: value["candidates"], ids: value["ids"], parent: value["parent"], depth: value["depth"] } : undefined;
+      return fields === 4 ? { type: "tot_expand", candidates: candidates_, ids: ids_, parent: parent_, depth: depth_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildTotEvaluateEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"] };
+function readTotEvaluateEvent(value: Value, fields: number): object | undefined {
+  const chosen_ = value["chosen"];
+  const scores_ = value["scores"];
+  if (checkTotEvaluateEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "tot_evaluate", chosen: chosen_, scores: scores_ };
   const ids_ = value["ids"];
   const kept_ = value["kept"];
   const depth_ = value["depth"];
-  if (ids_ === null || kept_ === null || depth_ === null) return undefined;
+  if (ids_ !== undefined && !(ids_ !== null)) return undefined;
+  if (kept_ !== undefined && !(kept_ !== null)) return undefined;
+  if (depth_ !== undefined && !(typeof depth_ === "number" && Number.isInteger(depth_) && depth_ >= 0 && depth_ <= 9007199254740991)) return undefined;
   switch ((ids_ === undefined ? 0 : 1) | (kept_ === undefined ? 0 : 2) | (depth_ === undefined ? 0 : 4)) {
     case 1:
-      return fields === 3 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"] } : undefined;
+      return fields === 3 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, ids: ids_ } : undefined;
     case 2:
-      return fields === 3 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], kept: value["kept"] } : undefined;
+      return fields === 3 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, kept: kept_ } : undefined;
     case 3:
-      return fields === 4 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"], kept: value["kept"] } : undefined;
+      return fields === 4 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, ids: ids_, kept: kept_ } : undefined;
     case 4:
-      return fields === 3 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], depth: value["depth"] } : undefined;
+      return fields === 3 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, depth: depth_ } : undefined;
     case 5:
-      return fields === 4 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"], depth: value["depth"] } : undefined;
+      return fields === 4 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, ids: ids_, depth: depth_ } : undefined;
     case 6:
-      return fields === 4 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], kept: value["kept"], depth: value["depth"] } : undefined;
+      return fields === 4 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, kept: kept_, depth: depth_ } : undefined;
     case 7:
-      return fields === 5 ? { type: "tot_evaluate", chosen: value["chosen"], scores: value["scores"], ids: value["ids"], kept: value["kept"], depth: value["depth"] } : undefined;
+      return fields === 5 ? { type: "tot_evaluate", chosen: chosen_, scores: scores_, ids: ids_, kept: kept_, depth: depth_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildTotBacktrackEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"] };
+function readTotBacktrackEvent(value: Value, fields: number): object | undefined {
+  const reason_ = value["reason"];
+  const to_depth_ = value["to_depth"];
+  if (!(typeof reason_ === "string")) return undefined;
+  if (!(typeof to_depth_ === "number" && Number.isInteger(to_depth_) && to_depth_ >= 0 && to_depth_ <= 9007199254740991)) return undefined;
+  if (fields === 2) return { type: "tot_backtrack", reason: reason_, to_depth: to_depth_ };
   const from_ = value["from"];
   const to_ = value["to"];
-  if (from_ === null || to_ === null) return undefined;
+  if (from_ !== undefined && !(typeof from_ === "string")) return undefined;
+  if (to_ !== undefined && !(typeof to_ === "string")) return undefined;
   switch ((from_ === undefined ? 0 : 1) | (to_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 3 ? { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"], from: value["from"] } : undefined;
+      return fields === 3 ? { type: "tot_backtrack", reason: reason_, to_depth: to_depth_, from: from_ } : undefined;
     case 2:
-      return fields === 3 ? { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"], to: value["to"] } : undefined;
+      return fields === 3 ? { type: "tot_backtrack", reason: reason_, to_depth: to_depth_, to: to_ } : undefined;
     case 3:
-      return fields === 4 ? { type: "tot_backtrack", reason: value["reason"], to_depth: value["to_depth"], from: value["from"], to: value["to"] } : undefined;
+      return fields === 4 ? { type: "tot_backtrack", reason: reason_, to_depth: to_depth_, from: from_, to: to_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildGotPlanEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 3) return { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"] };
+function readGotPlanEvent(value: Value, fields: number): object | undefined {
+  const node_count_ = value["node_count"];
+  const edge_count_ = value["edge_count"];
+  const node_ids_ = value["node_ids"];
+  if (checkGotPlanEvent(value) !== undefined) return undefined;
+  if (fields === 3) return { type: "got_plan", node_count: node_count_, edge_count: edge_count_, node_ids: node_ids_ };
   const edges_ = value["edges"];
   const labels_ = value["labels"];
-  if (edges_ === null || labels_ === null) return undefined;
+  if (edges_ !== undefined && !(edges_ !== null)) return undefined;
+  if (labels_ !== undefined && !(labels_ !== null)) return undefined;
   switch ((edges_ === undefined ? 0 : 1) | (labels_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 4 ? { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"], edges: value["edges"] } : undefined;
+      return fields === 4 ? { type: "got_plan", node_count: node_count_, edge_count: edge_count_, node_ids: node_ids_, edges: edges_ } : undefined;
     case 2:
-      return fields === 4 ? { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"], labels: value["labels"] } : undefined;
+      return fields === 4 ? { type: "got_plan", node_count: node_count_, edge_count: edge_count_, node_ids: node_ids_, labels: labels_ } : undefined;
     case 3:
-      return fields === 5 ? { type: "got_plan", node_count: value["node_count"], edge_count: value["edge_count"], node_ids: value["node_ids"], edges: value["edges"], labels: value["labels"] } : undefined;
+      return fields === 5 ? { type: "got_plan", node_count: node_count_, edge_count: edge_count_, node_ids: node_ids_, edges: edges_, labels: labels_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildGotNodeStartEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "got_node_start", id: value["id"] };
+function readGotNodeStartEvent(value: Value, fields: number): object | undefined {
+  const id_ = value["id"];
+  if (!(typeof id_ === "string")) return undefined;
+  if (fields === 1) return { type: "got_node_start", id: id_ };
   return undefined;
 }
 
-function buildGotNodeCompleteEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "got_node_complete", id: value["id"], result_summary: value["result_summary"] };
+function readGotNodeCompleteEvent(value: Value, fields: number): object | undefined {
+  const id_ = value["id"];
+  const result_summary_ = value["result_summary"];
+  if (!(typeof id_ === "string")) return undefined;
+  if (!(typeof result_summary_ === "string")) return undefined;
+  if (fields === 2) return { type: "got_node_complete", id: id_, result_summary: result_summary_ };
   return undefined;
 }
 
-function buildGotNodeFailedEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "got_node_failed", id: value["id"], error: value["error"] };
+function readGotNodeFailedEvent(value: Value, fields: number): object | undefined {
+  const id_ = value["id"];
+  const error_ = value["error"];
+  if (!(typeof id_ === "string")) return undefined;
+  if (!(typeof error_ === "string")) return undefined;
+  if (fields === 2) return { type: "got_node_failed", id: id_, error: error_ };
   return undefined;
 }
 
-function buildGotExpandEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 3) return { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"] };
+function readGotExpandEvent(value: Value, fields: number): object | undefined {
+  const node_id_ = value["node_id"];
+  const nodes_added_ = value["nodes_added"];
+  const edges_added_ = value["edges_added"];
+  if (checkGotExpandEvent(value) !== undefined) return undefined;
+  if (fields === 3) return { type: "got_expand", node_id: node_id_, nodes_added: nodes_added_, edges_added: edges_added_ };
   const nodes_ = value["nodes"];
   const edges_ = value["edges"];
-  if (nodes_ === null || edges_ === null) return undefined;
+  if (nodes_ !== undefined && !(nodes_ !== null)) return undefined;
+  if (edges_ !== undefined && !(edges_ !== null)) return undefined;
   switch ((nodes_ === undefined ? 0 : 1) | (edges_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 4 ? { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"], nodes: value["nodes"] } : undefined;
+      return fields === 4 ? { type: "got_expand", node_id: node_id_, nodes_added: nodes_added_, edges_added: edges_added_, nodes: nodes_ } : undefined;
     case 2:
-      return fields === 4 ? { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"], edges: value["edges"] } : undefined;
+      return fields === 4 ? { type: "got_expand", node_id: node_id_, nodes_added: nodes_added_, edges_added: edges_added_, edges: edges_ } : undefined;
     case 3:
-      return fields === 5 ? { type: "got_expand", node_id: value["node_id"], nodes_added: value["nodes_added"], edges_added: value["edges_added"], nodes: value["nodes"], edges: value["edges"] } : undefined;
+      return fields === 5 ? { type: "got_expand", node_id: node_id_, nodes_added: nodes_added_, edges_added: edges_added_, nodes: nodes_, edges: edges_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildToolCallChunkEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "tool_call_chunk", arguments_delta: value["arguments_delta"] };
+function readToolCallChunkEvent(value: Value, fields: number): object | undefined {
+  const arguments_delta_ = value["arguments_delta"];
+  if (!(typeof arguments_delta_ === "string")) return undefined;
+  if (fields === 1) return { type: "tool_call_chunk", arguments_delta: arguments_delta_ };
   const call_id_ = value["call_id"];
   const name_ = value["name"];
   const index_ = value["index"];
-  if (call_id_ === null || name_ === null || index_ === null) return undefined;
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (name_ !== undefined && !(typeof name_ === "string")) return undefined;
+  if (index_ !== undefined && !(typeof index_ === "number" && Number.isInteger(index_) && index_ >= 0 && index_ <= 9007199254740991)) return undefined;
   switch ((call_id_ === undefined ? 0 : 1) | (name_ === undefined ? 0 : 2) | (index_ === undefined ? 0 : 4)) {
     case 1:
-      return fields === 2 ? { type: "tool_call_chunk", call_id: value["call_id"], arguments_delta: value["arguments_delta"] } : undefined;
+      return fields === 2 ? { type: "tool_call_chunk", call_id: call_id_, arguments_delta: arguments_delta_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "tool_call_chunk", name: value["name"], arguments_delta: value["arguments_delta"] } : undefined;
+      return fields === 2 ? { type: "tool_call_chunk", name: name_, arguments_delta: arguments_delta_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "tool_call_chunk", call_id: value["call_id"], name: value["name"], arguments_delta: value["arguments_delta"] } : undefined;
+      return fields === 3 ? { type: "tool_call_chunk", call_id: call_id_, name: name_, arguments_delta: arguments_delta_ } : undefined;
     case 4:
-      return fields === 2 ? { type: "tool_call_chunk", arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+      return fields === 2 ? { type: "tool_call_chunk", arguments_delta: arguments_delta_, index: index_ } : undefined;
     case 5:
-      return fields === 3 ? { type: "tool_call_chunk", call_id: value["call_id"], arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+      return fields === 3 ? { type: "tool_call_chunk", call_id: call_id_, arguments_delta: arguments_delta_, index: index_ } : undefined;
     case 6:
-      return fields === 3 ? { type: "tool_call_chunk", name: value["name"], arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+      return fields === 3 ? { type: "tool_call_chunk", name: name_, arguments_delta: arguments_delta_, index: index_ } : undefined;
     case 7:
-      return fields === 4 ? { type: "tool_call_chunk", call_id: value["call_id"], name: value["name"], arguments_delta: value["arguments_delta"], index: value["index"] } : undefined;
+      return fields === 4 ? { type: "tool_call_chunk", call_id: call_id_, name: name_, arguments_delta: arguments_delta_, index: index_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildToolCallEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "tool_call", name: value["name"], arguments: value["arguments"] };
+function readToolCallEvent(value: Value, fields: number): object | undefined {
+  const name_ = value["name"];
+  const arguments_ = value["arguments"];
+  if (checkToolCallEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "tool_call", name: name_, arguments: arguments_ };
   const call_id_ = value["call_id"];
   const description_ = value["description"];
   const index_ = value["index"];
   const raw_arguments_ = value["raw_arguments"];
-  if (call_id_ === null || description_ === null || index_ === null || raw_arguments_ === null) return undefined;
-  const event: Built = { type: "tool_call" };
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (description_ !== undefined && !(typeof description_ === "string")) return undefined;
+  if (index_ !== undefined && !(typeof index_ === "number" && Number.isInteger(index_) && index_ >= 0 && index_ <= 9007199254740991)) return undefined;
+  if (raw_arguments_ !== undefined && !(typeof raw_arguments_ === "string")) return undefined;
+  const event: { [field: string]: unknown } = { type: "tool_call" };
   let left = fields - 2;
   if (call_id_ !== undefined) {
     event["call_id"] = call_id_;
     left--;
   }
-  event["name"] = value["name"];
-  event["arguments"] = value["arguments"];
+  event["name"] = name_;
+  event["arguments"] = arguments_;
   if (description_ !== undefined) {
     event["description"] = description_;
     left--;
@@ -1724,46 +1801,59 @@ function buildToolCallEvent(value: Value, fields: number): Built | undefined {
   return left === 0 ? event : undefined;
 }
 
-function buildToolStartEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "tool_start", name: value["name"] };
+function readToolStartEvent(value: Value, fields: number): object | undefined {
+  const name_ = value["name"];
+  if (!(typeof name_ === "string")) return undefined;
+  if (fields === 1) return { type: "tool_start", name: name_ };
   const call_id_ = value["call_id"];
-  if (call_id_ === null) return undefined;
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
   switch ((call_id_ === undefined ? 0 : 1)) {
     case 1:
-      return fields === 2 ? { type: "tool_start", call_id: value["call_id"], name: value["name"] } : undefined;
+      return fields === 2 ? { type: "tool_start", call_id: call_id_, name: name_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildToolOutputEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "tool_output", name: value["name"], content: value["content"] };
+function readToolOutputEvent(value: Value, fields: number): object | undefined {
+  const name_ = value["name"];
+  const content_ = value["content"];
+  if (!(typeof name_ === "string")) return undefined;
+  if (!(typeof content_ === "string")) return undefined;
+  if (fields === 2) return { type: "tool_output", name: name_, content: content_ };
   const call_id_ = value["call_id"];
-  if (call_id_ === null) return undefined;
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
   switch ((call_id_ === undefined ? 0 : 1)) {
     case 1:
-      return fields === 3 ? { type: "tool_output", call_id: value["call_id"], name: value["name"], content: value["content"] } : undefined;
+      return fields === 3 ? { type: "tool_output", call_id: call_id_, name: name_, content: content_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildToolEndEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 3) return { type: "tool_end", name: value["name"], result: value["result"], is_error: value["is_error"] };
+function readToolEndEvent(value: Value, fields: number): object | undefined {
+  const name_ = value["name"];
+  const result_ = value["result"];
+  const is_error_ = value["is_error"];
+  if (checkToolEndEvent(value) !== undefined) return undefined;
+  if (fields === 3) return { type: "tool_end", name: name_, result: result_, is_error: is_error_ };
   const call_id_ = value["call_id"];
   const output_ = value["output"];
   const error_code_ = value["error_code"];
   const duration_ms_ = value["duration_ms"];
-  if (call_id_ === null || output_ === null || error_code_ === null || duration_ms_ === null) return undefined;
-  const event: Built = { type: "tool_end" };
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (output_ !== undefined && !(output_ !== null)) return undefined;
+  if (error_code_ !== undefined && !(typeof error_code_ === "string")) return undefined;
+  if (duration_ms_ !== undefined && !(typeof duration_ms_ === "number" && Number.isFinite(duration_ms_) && duration_ms_ >= 0)) return undefined;
+  const event: { [field: string]: unknown } = { type: "tool_end" };
   let left = fields - 3;
   if (call_id_ !== undefined) {
     event["call_id"] = call_id_;
     left--;
   }
-  event["name"] = value["name"];
-  event["result"] = value["result"];
-  event["is_error"] = value["is_error"];
+  event["name"] = name_;
+  event["result"] = result_;
+  event["is_error"] = is_error_;
   if (output_ !== undefined) {
     event["output"] = output_;
     left--;
@@ -1779,40 +1869,53 @@ function buildToolEndEvent(value: Value, fields: number): Built | undefined {
   return left === 0 ? event : undefined;
 }
 
-function buildToolApprovalEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "tool_approval", name: value["name"], arguments: value["arguments"] };
+function readToolApprovalEvent(value: Value, fields: number): object | undefined {
+  const name_ = value["name"];
+  const arguments_ = value["arguments"];
+  if (checkToolApprovalEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "tool_approval", name: name_, arguments: arguments_ };
   const call_id_ = value["call_id"];
   const expires_at_ = value["expires_at"];
-  if (call_id_ === null || expires_at_ === null) return undefined;
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (expires_at_ !== undefined && !(typeof expires_at_ === "number" && Number.isFinite(expires_at_))) return undefined;
   switch ((call_id_ === undefined ? 0 : 1) | (expires_at_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 3 ? { type: "tool_approval", call_id: value["call_id"], name: value["name"], arguments: value["arguments"] } : undefined;
+      return fields === 3 ? { type: "tool_approval", call_id: call_id_, name: name_, arguments: arguments_ } : undefined;
     case 2:
-      return fields === 3 ? { type: "tool_approval", name: value["name"], arguments: value["arguments"], expires_at: value["expires_at"] } : undefined;
+      return fields === 3 ? { type: "tool_approval", name: name_, arguments: arguments_, expires_at: expires_at_ } : undefined;
     case 3:
-      return fields === 4 ? { type: "tool_approval", call_id: value["call_id"], name: value["name"], arguments: value["arguments"], expires_at: value["expires_at"] } : undefined;
+      return fields === 4 ? { type: "tool_approval", call_id: call_id_, name: name_, arguments: arguments_, expires_at: expires_at_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildReplyEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "reply", reply: value["reply"] };
+function readReplyEvent(value: Value, fields: number): object | undefined {
+  const reply_ = value["reply"];
+  if (!(typeof reply_ === "string")) return undefined;
+  if (fields === 1) return { type: "reply", reply: reply_ };
   return undefined;
 }
 
-function buildRunEndEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "run_end", status: value["status"] };
+function readRunEndEvent(value: Value, fields: number): object | undefined {
+  const status_ = value["status"];
+  if (checkRunEndEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "run_end", status: status_ };
   const summary_ = value["summary"];
   const first_event_id_ = value["first_event_id"];
   const last_event_id_ = value["last_event_id"];
   const frame_count_ = value["frame_count"];
   const reason_ = value["reason"];
   const code_ = value["code"];
-  if (summary_ === null || first_event_id_ === null || last_event_id_ === null || frame_count_ === null || reason_ === null || code_ === null) return undefined;
-  const event: Built = { type: "run_end" };
+  if (summary_ !== undefined && !(summary_ !== null)) return undefined;
+  if (first_event_id_ !== undefined && !(typeof first_event_id_ === "number" && Number.isInteger(first_event_id_) && first_event_id_ >= 0 && first_event_id_ <= 9007199254740991)) return undefined;
+  if (last_event_id_ !== undefined && !(typeof last_event_id_ === "number" && Number.isInteger(last_event_id_) && last_event_id_ >= 0 && last_event_id_ <= 9007199254740991)) return undefined;
+  if (frame_count_ !== undefined && !(typeof frame_count_ === "number" && Number.isInteger(frame_count_) && frame_count_ >= 0 && frame_count_ <= 9007199254740991)) return undefined;
+  if (reason_ !== undefined && !(typeof reason_ === "string")) return undefined;
+  if (code_ !== undefined && !(typeof code_ === "string")) return undefined;
+  const event: { [field: string]: unknown } = { type: "run_end" };
   let left = fields - 1;
-  event["status"] = value["status"];
+  event["status"] = status_;
   if (summary_ !== undefined) {
     event["summary"] = summary_;
     left--;
@@ -1840,75 +1943,89 @@ function buildRunEndEvent(value: Value, fields: number): Built | undefined {
   return left === 0 ? event : undefined;
 }
 
-function buildReasoningChunkEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "reasoning_chunk", content: value["content"] };
+function readReasoningChunkEvent(value: Value, fields: number): object | undefined {
+  const content_ = value["content"];
+  if (!(typeof content_ === "string")) return undefined;
+  if (fields === 1) return { type: "reasoning_chunk", content: content_ };
   const id_ = value["id"];
   const stage_ = value["stage"];
-  if (id_ === null || stage_ === null) return undefined;
+  if (id_ !== undefined && !(typeof id_ === "string")) return undefined;
+  if (stage_ !== undefined && !(stage_ === "reasoning" || stage_ === "planning" || stage_ === "analyzing")) return undefined;
   switch ((id_ === undefined ? 0 : 1) | (stage_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 2 ? { type: "reasoning_chunk", content: value["content"], id: value["id"] } : undefined;
+      return fields === 2 ? { type: "reasoning_chunk", content: content_, id: id_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "reasoning_chunk", content: value["content"], stage: value["stage"] } : undefined;
+      return fields === 2 ? { type: "reasoning_chunk", content: content_, stage: stage_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "reasoning_chunk", content: value["content"], id: value["id"], stage: value["stage"] } : undefined;
+      return fields === 3 ? { type: "reasoning_chunk", content: content_, id: id_, stage: stage_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildReasoningEndEvent(value: Value, fields: number): Built | undefined {
+function readReasoningEndEvent(value: Value, fields: number): object | undefined {
   if (fields === 0) return { type: "reasoning_end" };
   const id_ = value["id"];
   const duration_ms_ = value["duration_ms"];
-  if (id_ === null || duration_ms_ === null) return undefined;
+  if (id_ !== undefined && !(typeof id_ === "string")) return undefined;
+  if (duration_ms_ !== undefined && !(typeof duration_ms_ === "number" && Number.isFinite(duration_ms_) && duration_ms_ >= 0)) return undefined;
   switch ((id_ === undefined ? 0 : 1) | (duration_ms_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 1 ? { type: "reasoning_end", id: value["id"] } : undefined;
+      return fields === 1 ? { type: "reasoning_end", id: id_ } : undefined;
     case 2:
-      return fields === 1 ? { type: "reasoning_end", duration_ms: value["duration_ms"] } : undefined;
+      return fields === 1 ? { type: "reasoning_end", duration_ms: duration_ms_ } : undefined;
     case 3:
-      return fields === 2 ? { type: "reasoning_end", id: value["id"], duration_ms: value["duration_ms"] } : undefined;
+      return fields === 2 ? { type: "reasoning_end", id: id_, duration_ms: duration_ms_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildToolProgressEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "tool_progress", progress: value["progress"] };
+function readToolProgressEvent(value: Value, fields: number): object | undefined {
+  const progress_ = value["progress"];
+  if (!(typeof progress_ === "number" && Number.isFinite(progress_) && progress_ >= 0 && progress_ <= 100)) return undefined;
+  if (fields === 1) return { type: "tool_progress", progress: progress_ };
   const call_id_ = value["call_id"];
   const name_ = value["name"];
   const message_ = value["message"];
-  if (call_id_ === null || name_ === null || message_ === null) return undefined;
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (name_ !== undefined && !(typeof name_ === "string")) return undefined;
+  if (message_ !== undefined && !(typeof message_ === "string")) return undefined;
   switch ((call_id_ === undefined ? 0 : 1) | (name_ === undefined ? 0 : 2) | (message_ === undefined ? 0 : 4)) {
     case 1:
-      return fields === 2 ? { type: "tool_progress", call_id: value["call_id"], progress: value["progress"] } : undefined;
+      return fields === 2 ? { type: "tool_progress", call_id: call_id_, progress: progress_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "tool_progress", name: value["name"], progress: value["progress"] } : undefined;
+      return fields === 2 ? { type: "tool_progress", name: name_, progress: progress_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "tool_progress", call_id: value["call_id"], name: value["name"], progress: value["progress"] } : undefined;
+      return fields === 3 ? { type: "tool_progress", call_id: call_id_, name: name_, progress: progress_ } : undefined;
     case 4:
-      return fields === 2 ? { type: "tool_progress", progress: value["progress"], message: value["message"] } : undefined;
+      return fields === 2 ? { type: "tool_progress", progress: progress_, message: message_ } : undefined;
     case 5:
-      return fields === 3 ? { type: "tool_progress", call_id: value["call_id"], progress: value["progress"], message: value["message"] } : undefined;
+      return fields === 3 ? { type: "tool_progress", call_id: call_id_, progress: progress_, message: message_ } : undefined;
     case 6:
-      return fields === 3 ? { type: "tool_progress", name: value["name"], progress: value["progress"], message: value["message"] } : undefined;
+      return fields === 3 ? { type: "tool_progress", name: name_, progress: progress_, message: message_ } : undefined;
     case 7:
-      return fields === 4 ? { type: "tool_progress", call_id: value["call_id"], name: value["name"], progress: value["progress"], message: value["message"] } : undefined;
+      return fields === 4 ? { type: "tool_progress", call_id: call_id_, name: name_, progress: progress_, message: message_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildToolApprovalResultEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "tool_approval_result", decision: value["decision"] };
+function readToolApprovalResultEvent(value: Value, fields: number): object | undefined {
+  const decision_ = value["decision"];
+  if (checkToolApprovalResultEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "tool_approval_result", decision: decision_ };
   const call_id_ = value["call_id"];
   const name_ = value["name"];
   const reason_ = value["reason"];
   const arguments_ = value["arguments"];
   const actor_ = value["actor"];
-  if (call_id_ === null || name_ === null || reason_ === null || arguments_ === null || actor_ === null) return undefined;
-  const event: Built = { type: "tool_approval_result" };
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (name_ !== undefined && !(typeof name_ === "string")) return undefined;
+  if (reason_ !== undefined && !(typeof reason_ === "string")) return undefined;
+  if (arguments_ !== undefined && !(arguments_ !== null)) return undefined;
+  if (actor_ !== undefined && !(typeof actor_ === "string")) return undefined;
+  const event: { [field: string]: unknown } = { type: "tool_approval_result" };
   let left = fields - 1;
   if (call_id_ !== undefined) {
     event["call_id"] = call_id_;
@@ -1918,7 +2035,7 @@ function buildToolApprovalResultEvent(value: Value, fields: number): Built | und
     event["name"] = name_;
     left--;
   }
-  event["decision"] = value["decision"];
+  event["decision"] = decision_;
   if (reason_ !== undefined) {
     event["reason"] = reason_;
     left--;
@@ -1934,76 +2051,97 @@ function buildToolApprovalResultEvent(value: Value, fields: number): Built | und
   return left === 0 ? event : undefined;
 }
 
-function buildDataEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "data", data_type: value["data_type"], data: value["data"] };
+function readDataEvent(value: Value, fields: number): object | undefined {
+  const data_type_ = value["data_type"];
+  const data_ = value["data"];
+  if (checkDataEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "data", data_type: data_type_, data: data_ };
   const metadata_ = value["metadata"];
-  if (metadata_ === null) return undefined;
+  if (metadata_ !== undefined && !(metadata_ !== null)) return undefined;
   switch ((metadata_ === undefined ? 0 : 1)) {
     case 1:
-      return fields === 3 ? { type: "data", data_type: value["data_type"], data: value["data"], metadata: value["metadata"] } : undefined;
+      return fields === 3 ? { type: "data", data_type: data_type_, data: data_, metadata: metadata_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildImageEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "image", url: value["url"] };
+function readImageEvent(value: Value, fields: number): object | undefined {
+  const url_ = value["url"];
+  if (!(typeof url_ === "string")) return undefined;
+  if (fields === 1) return { type: "image", url: url_ };
   const media_type_ = value["media_type"];
   const alt_ = value["alt"];
-  if (media_type_ === null || alt_ === null) return undefined;
+  if (media_type_ !== undefined && !(typeof media_type_ === "string")) return undefined;
+  if (alt_ !== undefined && !(typeof alt_ === "string")) return undefined;
   switch ((media_type_ === undefined ? 0 : 1) | (alt_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 2 ? { type: "image", url: value["url"], media_type: value["media_type"] } : undefined;
+      return fields === 2 ? { type: "image", url: url_, media_type: media_type_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "image", url: value["url"], alt: value["alt"] } : undefined;
+      return fields === 2 ? { type: "image", url: url_, alt: alt_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "image", url: value["url"], media_type: value["media_type"], alt: value["alt"] } : undefined;
+      return fields === 3 ? { type: "image", url: url_, media_type: media_type_, alt: alt_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildTodoListEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "todo_list", list_id: value["list_id"], items: value["items"] };
+function readTodoListEvent(value: Value, fields: number): object | undefined {
+  const list_id_ = value["list_id"];
+  const items_ = value["items"];
+  if (checkTodoListEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "todo_list", list_id: list_id_, items: items_ };
   const title_ = value["title"];
-  if (title_ === null) return undefined;
+  if (title_ !== undefined && !(typeof title_ === "string")) return undefined;
   switch ((title_ === undefined ? 0 : 1)) {
     case 1:
-      return fields === 3 ? { type: "todo_list", list_id: value["list_id"], title: value["title"], items: value["items"] } : undefined;
+      return fields === 3 ? { type: "todo_list", list_id: list_id_, title: title_, items: items_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildTodoUpdateEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"] };
+function readTodoUpdateEvent(value: Value, fields: number): object | undefined {
+  const list_id_ = value["list_id"];
+  const item_id_ = value["item_id"];
+  if (!(typeof list_id_ === "string")) return undefined;
+  if (!(typeof item_id_ === "string")) return undefined;
+  if (fields === 2) return { type: "todo_update", list_id: list_id_, item_id: item_id_ };
   const completed_ = value["completed"];
   const text_ = value["text"];
-  if (completed_ === null || text_ === null) return undefined;
+  if (completed_ !== undefined && !(typeof completed_ === "boolean")) return undefined;
+  if (text_ !== undefined && !(typeof text_ === "string")) return undefined;
   switch ((completed_ === undefined ? 0 : 1) | (text_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 3 ? { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"], completed: value["completed"] } : undefined;
+      return fields === 3 ? { type: "todo_update", list_id: list_id_, item_id: item_id_, completed: completed_ } : undefined;
     case 2:
-      return fields === 3 ? { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"], text: value["text"] } : undefined;
+      return fields === 3 ? { type: "todo_update", list_id: list_id_, item_id: item_id_, text: text_ } : undefined;
     case 3:
-      return fields === 4 ? { type: "todo_update", list_id: value["list_id"], item_id: value["item_id"], completed: value["completed"], text: value["text"] } : undefined;
+      return fields === 4 ? { type: "todo_update", list_id: list_id_, item_id: item_id_, completed: completed_, text: text_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildErrorEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "error", message: value["message"] };
+function readErrorEvent(value: Value, fields: number): object | undefined {
+  const message_ = value["message"];
+  if (checkErrorEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "error", message: message_ };
   const code_ = value["code"];
   const stage_ = value["stage"];
   const error_type_ = value["error_type"];
   const recoverable_ = value["recoverable"];
   const call_id_ = value["call_id"];
   const details_ = value["details"];
-  if (code_ === null || stage_ === null || error_type_ === null || recoverable_ === null || call_id_ === null || details_ === null) return undefined;
-  const event: Built = { type: "error" };
+  if (code_ !== undefined && !(typeof code_ === "string")) return undefined;
+  if (stage_ !== undefined && !(stage_ === "llm_generate" || stage_ === "llm_generate_with_tools" || stage_ === "llm_stream" || stage_ === "tool_execute" || stage_ === "iteration_limit")) return undefined;
+  if (error_type_ !== undefined && !(error_type_ === "validation" || error_type_ === "execution" || error_type_ === "timeout" || error_type_ === "system")) return undefined;
+  if (recoverable_ !== undefined && !(typeof recoverable_ === "boolean")) return undefined;
+  if (call_id_ !== undefined && !(typeof call_id_ === "string")) return undefined;
+  if (details_ !== undefined && !(details_ !== null)) return undefined;
+  const event: { [field: string]: unknown } = { type: "error" };
   let left = fields - 1;
-  event["message"] = value["message"];
+  event["message"] = message_;
   if (code_ !== undefined) {
     event["code"] = code_;
     left--;
@@ -2031,55 +2169,70 @@ function buildErrorEvent(value: Value, fields: number): Built | undefined {
   return left === 0 ? event : undefined;
 }
 
-function buildRetrievalCompleteEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "retrieval_complete", doc_count: value["doc_count"] };
+function readRetrievalCompleteEvent(value: Value, fields: number): object | undefined {
+  const doc_count_ = value["doc_count"];
+  if (checkRetrievalCompleteEvent(value) !== undefined) return undefined;
+  if (fields === 1) return { type: "retrieval_complete", doc_count: doc_count_ };
   const query_ = value["query"];
   const sources_ = value["sources"];
-  if (query_ === null || sources_ === null) return undefined;
+  if (query_ !== undefined && !(typeof query_ === "string")) return undefined;
+  if (sources_ !== undefined && !(sources_ !== null)) return undefined;
   switch ((query_ === undefined ? 0 : 1) | (sources_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 2 ? { type: "retrieval_complete", doc_count: value["doc_count"], query: value["query"] } : undefined;
+      return fields === 2 ? { type: "retrieval_complete", doc_count: doc_count_, query: query_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "retrieval_complete", doc_count: value["doc_count"], sources: value["sources"] } : undefined;
+      return fields === 2 ? { type: "retrieval_complete", doc_count: doc_count_, sources: sources_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "retrieval_complete", doc_count: value["doc_count"], query: value["query"], sources: value["sources"] } : undefined;
+      return fields === 3 ? { type: "retrieval_complete", doc_count: doc_count_, query: query_, sources: sources_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildCompressionAppliedEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "compression_applied", before_tokens: value["before_tokens"], after_tokens: value["after_tokens"] };
+function readCompressionAppliedEvent(value: Value, fields: number): object | undefined {
+  const before_tokens_ = value["before_tokens"];
+  const after_tokens_ = value["after_tokens"];
+  if (!(typeof before_tokens_ === "number" && Number.isInteger(before_tokens_) && before_tokens_ >= 0 && before_tokens_ <= 9007199254740991)) return undefined;
+  if (!(typeof after_tokens_ === "number" && Number.isInteger(after_tokens_) && after_tokens_ >= 0 && after_tokens_ <= 9007199254740991)) return undefined;
+  if (fields === 2) return { type: "compression_applied", before_tokens: before_tokens_, after_tokens: after_tokens_ };
   return undefined;
 }
 
-function buildLlmStartEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "llm_start", llm_call_id: value["llm_call_id"] };
+function readLlmStartEvent(value: Value, fields: number): object | undefined {
+  const llm_call_id_ = value["llm_call_id"];
+  if (!(typeof llm_call_id_ === "string")) return undefined;
+  if (fields === 1) return { type: "llm_start", llm_call_id: llm_call_id_ };
   const model_ = value["model"];
   const attempt_ = value["attempt"];
-  if (model_ === null || attempt_ === null) return undefined;
+  if (model_ !== undefined && !(typeof model_ === "string")) return undefined;
+  if (attempt_ !== undefined && !(typeof attempt_ === "number" && Number.isInteger(attempt_) && attempt_ >= 0 && attempt_ <= 9007199254740991)) return undefined;
   switch ((model_ === undefined ? 0 : 1) | (attempt_ === undefined ? 0 : 2)) {
     case 1:
-      return fields === 2 ? { type: "llm_start", llm_call_id: value["llm_call_id"], model: value["model"] } : undefined;
+      return fields === 2 ? { type: "llm_start", llm_call_id: llm_call_id_, model: model_ } : undefined;
     case 2:
-      return fields === 2 ? { type: "llm_start", llm_call_id: value["llm_call_id"], attempt: value["attempt"] } : undefined;
+      return fields === 2 ? { type: "llm_start", llm_call_id: llm_call_id_, attempt: attempt_ } : undefined;
     case 3:
-      return fields === 3 ? { type: "llm_start", llm_call_id: value["llm_call_id"], model: value["model"], attempt: value["attempt"] } : undefined;
+      return fields === 3 ? { type: "llm_start", llm_call_id: llm_call_id_, model: model_, attempt: attempt_ } : undefined;
     default:
       return undefined;
   }
 }
 
-function buildLlmEndEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 1) return { type: "llm_end", llm_call_id: value["llm_call_id"] };
+function readLlmEndEvent(value: Value, fields: number): object | undefined {
+  const llm_call_id_ = value["llm_call_id"];
+  if (!(typeof llm_call_id_ === "string")) return undefined;
+  if (fields === 1) return { type: "llm_end", llm_call_id: llm_call_id_ };
   const model_ = value["model"];
   const finish_reason_ = value["finish_reason"];
   const error_ = value["error"];
   const duration_ms_ = value["duration_ms"];
-  if (model_ === null || finish_reason_ === null || error_ === null || duration_ms_ === null) return undefined;
-  const event: Built = { type: "llm_end" };
+  if (model_ !== undefined && !(typeof model_ === "string")) return undefined;
+  if (finish_reason_ !== undefined && !(finish_reason_ === "stop" || finish_reason_ === "length" || finish_reason_ === "tool_calls" || finish_reason_ === "content_filter" || finish_reason_ === "error" || finish_reason_ === "cancelled")) return undefined;
+  if (error_ !== undefined && !(typeof error_ === "string")) return undefined;
+  if (duration_ms_ !== undefined && !(typeof duration_ms_ === "number" && Number.isFinite(duration_ms_) && duration_ms_ >= 0)) return undefined;
+  const event: { [field: string]: unknown } = { type: "llm_end" };
   let left = fields - 1;
-  event["llm_call_id"] = value["llm_call_id"];
+  event["llm_call_id"] = llm_call_id_;
   if (model_ !== undefined) {
     event["model"] = model_;
     left--;
@@ -2099,8 +2252,11 @@ function buildLlmEndEvent(value: Value, fields: number): Built | undefined {
   return left === 0 ? event : undefined;
 }
 
-function buildForeignEvent(value: Value, fields: number): Built | undefined {
-  if (fields === 2) return { type: "foreign", dialect: value["dialect"], frame: value["frame"] };
+function readForeignEvent(value: Value, fields: number): object | undefined {
+  const dialect_ = value["dialect"];
+  const frame_ = value["frame"];
+  if (checkForeignEvent(value) !== undefined) return undefined;
+  if (fields === 2) return { type: "foreign", dialect: dialect_, frame: frame_ };
   return undefined;
 }
 
@@ -2108,50 +2264,50 @@ function buildForeignEvent(value: Value, fields: number): Built | undefined {
 export interface LoomEventCode {
   /** The first thing wrong with the fields. */
   check(value: Value, hints?: Hint[]): Fault | undefined;
-  /** Takes the event out of a checked frame that has `fields` fields beside its type and its envelope. */
-  build(value: Value, fields: number): object | undefined;
+  /** The event in a flat frame that has `fields` fields beside its type and its envelope, if all is in order. */
+  read(value: Value, fields: number): object | undefined;
 }
 
 const CODE: ReadonlyMap<unknown, LoomEventCode> = new Map<string, LoomEventCode>([
-  ["run_start", { check: checkRunStartEvent, build: buildRunStartEvent }],
-  ["node_enter", { check: checkNodeEnterEvent, build: buildNodeEnterEvent }],
-  ["node_exit", { check: checkNodeExitEvent, build: buildNodeExitEvent }],
-  ["message_chunk", { check: checkMessageChunkEvent, build: buildMessageChunkEvent }],
-  ["usage", { check: checkUsageEvent, build: buildUsageEvent }],
-  ["values", { check: checkValuesEvent, build: buildValuesEvent }],
-  ["updates", { check: checkUpdatesEvent, build: buildUpdatesEvent }],
-  ["custom", { check: checkCustomEvent, build: buildCustomEvent }],
-  ["checkpoint", { check: checkCheckpointEvent, build: buildCheckpointEvent }],
-  ["tot_expand", { check: checkTotExpandEvent, build: buildTotExpandEvent }],
-  ["tot_evaluate", { check: checkTotEvaluateEvent, build: buildTotEvaluateEvent }],
-  ["tot_backtrack", { check: checkTotBacktrackEvent, build: buildTotBacktrackEvent }],
-  ["got_plan", { check: checkGotPlanEvent, build: buildGotPlanEvent }],
-  ["got_node_start", { check: checkGotNodeStartEvent, build: buildGotNodeStartEvent }],
-  ["got_node_complete", { check: checkGotNodeCompleteEvent, build: buildGotNodeCompleteEvent }],
-  ["got_node_failed", { check: checkGotNodeFailedEvent, build: buildGotNodeFailedEvent }],
-  ["got_expand", { check: checkGotExpandEvent, build: buildGotExpandEvent }],
-  ["tool_call_chunk", { check: checkToolCallChunkEvent, build: buildToolCallChunkEvent }],
-  ["tool_call", { check: checkToolCallEvent, build: buildToolCallEvent }],
-  ["tool_start", { check: checkToolStartEvent, build: buildToolStartEvent }],
-  ["tool_output", { check: checkToolOutputEvent, build: buildToolOutputEvent }],
-  ["tool_end", { check: checkToolEndEvent, build: buildToolEndEvent }],
-  ["tool_approval", { check: checkToolApprovalEvent, build: buildToolApprovalEvent }],
-  ["reply", { check: checkReplyEvent, build: buildReplyEvent }],
-  ["run_end", { check: checkRunEndEvent, build: buildRunEndEvent }],
-  ["reasoning_chunk", { check: checkReasoningChunkEvent, build: buildReasoningChunkEvent }],
-  ["reasoning_end", { check: checkReasoningEndEvent, build: buildReasoningEndEvent }],
-  ["tool_progress", { check: checkToolProgressEvent, build: buildToolProgressEvent }],
-  ["tool_approval_result", { check: checkToolApprovalResultEvent, build: buildToolApprovalResultEvent }],
-  ["data", { check: checkDataEvent, build: buildDataEvent }],
-  ["image", { check: checkImageEvent, build: buildImageEvent }],
-  ["todo_list", { check: checkTodoListEvent, build: buildTodoListEvent }],
-  ["todo_update", { check: checkTodoUpdateEvent, build: buildTodoUpdateEvent }],
-  ["error", { check: checkErrorEvent, build: buildErrorEvent }],
-  ["retrieval_complete", { check: checkRetrievalCompleteEvent, build: buildRetrievalCompleteEvent }],
-  ["compression_applied", { check: checkCompressionAppliedEvent, build: buildCompressionAppliedEvent }],
-  ["llm_start", { check: checkLlmStartEvent, build: buildLlmStartEvent }],
-  ["llm_end", { check: checkLlmEndEvent, build: buildLlmEndEvent }],
-  ["foreign", { check: checkForeignEvent, build: buildForeignEvent }],
+  ["run_start", { check: checkRunStartEvent, read: readRunStartEvent }],
+  ["node_enter", { check: checkNodeEnterEvent, read: readNodeEnterEvent }],
+  ["node_exit", { check: checkNodeExitEvent, read: readNodeExitEvent }],
+  ["message_chunk", { check: checkMessageChunkEvent, read: readMessageChunkEvent }],
+  ["usage", { check: checkUsageEvent, read: readUsageEvent }],
+  ["values", { check: checkValuesEvent, read: readValuesEvent }],
+  ["updates", { check: checkUpdatesEvent, read: readUpdatesEvent }],
+  ["custom", { check: checkCustomEvent, read: readCustomEvent }],
+  ["checkpoint", { check: checkCheckpointEvent, read: readCheckpointEvent }],
+  ["tot_expand", { check: checkTotExpandEvent, read: readTotExpandEvent }],
+  ["tot_evaluate", { check: checkTotEvaluateEvent, read: readTotEvaluateEvent }],
+  ["tot_backtrack", { check: checkTotBacktrackEvent, read: readTotBacktrackEvent }],
+  ["got_plan", { check: checkGotPlanEvent, read: readGotPlanEvent }],
+  ["got_node_start", { check: checkGotNodeStartEvent, read: readGotNodeStartEvent }],
+  ["got_node_complete", { check: checkGotNodeCompleteEvent, read: readGotNodeCompleteEvent }],
+  ["got_node_failed", { check: checkGotNodeFailedEvent, read: readGotNodeFailedEvent }],
+  ["got_expand", { check: checkGotExpandEvent, read: readGotExpandEvent }],
+  ["tool_call_chunk", { check: checkToolCallChunkEvent, read: readToolCallChunkEvent }],
+  ["tool_call", { check: checkToolCallEvent, read: readToolCallEvent }],
+  ["tool_start", { check: checkToolStartEvent, read: readToolStartEvent }],
+  ["tool_output", { check: checkToolOutputEvent, read: readToolOutputEvent }],
+  ["tool_end", { check: checkToolEndEvent, read: readToolEndEvent }],
+  ["tool_approval", { check: checkToolApprovalEvent, read: readToolApprovalEvent }],
+  ["reply", { check: checkReplyEvent, read: readReplyEvent }],
+  ["run_end", { check: checkRunEndEvent, read: readRunEndEvent }],
+  ["reasoning_chunk", { check: checkReasoningChunkEvent, read: readReasoningChunkEvent }],
+  ["reasoning_end", { check: checkReasoningEndEvent, read: readReasoningEndEvent }],
+  ["tool_progress", { check: checkToolProgressEvent, read: readToolProgressEvent }],
+  ["tool_approval_result", { check: checkToolApprovalResultEvent, read: readToolApprovalResultEvent }],
+  ["data", { check: checkDataEvent, read: readDataEvent }],
+  ["image", { check: checkImageEvent, read: readImageEvent }],
+  ["todo_list", { check: checkTodoListEvent, read: readTodoListEvent }],
+  ["todo_update", { check: checkTodoUpdateEvent, read: readTodoUpdateEvent }],
+  ["error", { check: checkErrorEvent, read: readErrorEvent }],
+  ["retrieval_complete", { check: checkRetrievalCompleteEvent, read: readRetrievalCompleteEvent }],
+  ["compression_applied", { check: checkCompressionAppliedEvent, read: readCompressionAppliedEvent }],
+  ["llm_start", { check: checkLlmStartEvent, read: readLlmStartEvent }],
+  ["llm_end", { check: checkLlmEndEvent, read: readLlmEndEvent }],
+  ["foreign", { check: checkForeignEvent, read: readForeignEvent }],
 ]);
 
 export function findLoomEventCode(type: string): LoomEventCode | undefined {

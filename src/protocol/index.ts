@@ -3,6 +3,7 @@
  * ours and no package, so that it runs anywhere.
  */
 export { BoundedMap } from "./bounded-map.ts";
+export { type CallFrame, CallKeys } from "./call-keys.ts";
 export { ENVELOPE, SPAN_NODE_ID } from "./envelope.ts";
 export { EVENT_TYPES, EVENTS, type EventType, isSpecified, type SpecifiedType } from "./events/index.ts";
 export {

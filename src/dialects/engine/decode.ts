@@ -22,6 +22,7 @@ import { collectExtra, withExtra } from "../extra.ts";
 import { issueOfFault, issueOfHint, issueOfKind, parseFrame } from "../parse-frame.ts";
 import { ReplyText } from "../reply-text.ts";
 import { NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
+import { CUSTOM_DATA_TYPES } from "./encode.ts";
 import { type EngineFrame, findEngineFrameFault, type ToolCallEndFrame } from "./frames.generated.ts";
 import { ENGINE_FRAMES, type EngineFrameType } from "./frames.ts";
 import { completeLegacyError, isLegacyType, LegacyCalls, translateLegacy } from "./legacy.ts";
@@ -358,7 +359,7 @@ function toolEnd(
 /** A block of data, or the event of ours that travelled as one. */
 function dataEvent(data: JsonObject): AnyEvent {
   const inner = data["data_type"] === "custom" ? unwrapEvent(data["data"]) : undefined;
-  if (inner !== undefined && findEventFault(inner) === undefined) return inner;
+  if (inner !== undefined && CUSTOM_DATA_TYPES.has(inner.type) && findEventFault(inner) === undefined) return inner;
   const { data_type, data: body, metadata } = data;
   return {
     type: "data",

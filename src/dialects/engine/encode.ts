@@ -5,6 +5,7 @@
 import {
   type AnyEvent,
   type EventOf,
+  type EventType,
   errorTypeOf,
   holdsMark,
   isJsonObject,
@@ -114,6 +115,16 @@ function asCustomData(fold: EngineFold, event: AnyEvent, { envelope }: StampedRe
   return [frameText(fold, "data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
 }
 
+/** The types that travel so: nothing else is taken out of a block of data. */
+export const CUSTOM_DATA_TYPES: ReadonlySet<string> = new Set<EventType>([
+  "tool_approval",
+  "tool_approval_result",
+  "todo_list",
+  "todo_update",
+  "custom",
+  "data",
+]);
+
 const CUSTOM_DATA = { note: "data_type `custom`, with `$loom`" };
 
 export const ENGINE_TABLE: Table<EngineFold> = {
@@ -180,7 +191,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   tool_call: carried(
     "tool_call_start",
     (fold, event, record) => {
-      const call = fold.calls.get(event, record.envelope);
+      const call = fold.calls.get(event, record.envelope, "call");
       call.arguments = event.arguments;
       call.description = event.description;
       return [];
@@ -188,7 +199,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
     { loses: ["index", "raw_arguments"], note: "sent when the tool starts" },
   ),
   tool_start: carried("tool_call_start", (fold, event, record) => [
-    startCall(fold, fold.calls.get(event, record.envelope), record.envelope),
+    startCall(fold, fold.calls.get(event, record.envelope, "start"), record.envelope),
   ]),
   tool_progress: carried(
     "tool_call_progress",
@@ -198,7 +209,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
         frameText(
           fold,
           "tool_call_progress",
-          given({ tool_id: fold.calls.get(event, record.envelope).id, progress, message }),
+          given({ tool_id: fold.calls.get(event, record.envelope, "running").id, progress, message }),
           record.envelope,
         ),
       ];
@@ -208,9 +219,8 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   tool_end: carried(
     "tool_call_end",
     (fold, event, record) => {
-      const call = fold.calls.get(event, record.envelope);
+      const call = fold.calls.get(event, record.envelope, "end");
       const opening = call.shown ? [] : [startCall(fold, call, {})];
-      fold.calls.end(event);
       const data = event.is_error
         ? given({
             tool_id: call.id,
@@ -237,7 +247,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   tool_approval_result: carriedAs(
     "data",
     (fold, event, record) => {
-      const call = fold.calls.get(event, record.envelope);
+      const call = fold.calls.get(event, record.envelope, "before");
       if (event.arguments !== undefined) call.arguments = event.arguments;
       // A call that was refused never starts: its end says so.
       if (event.decision !== "approved") call.shown = true;

@@ -99,6 +99,7 @@ function createExportEncoder(): Encoder {
 function exportText(event: AnyEvent): string {
   const { type, ...payload } = event as JsonObject & { readonly type: string };
   if (type === "reply") return JSON.stringify(payload);
+  if (type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);
   if (!isPlain(event) || !isSpecified(type)) return JSON.stringify({ Custom: wrapEvent(event) });
   const special = BODIES[type];
   const body = special === undefined ? payload : special.write(payload);

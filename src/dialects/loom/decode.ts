@@ -59,9 +59,6 @@ class LastCode {
   }
 }
 
-/** Filled by a validator and emptied at once: frames with hints are rare, and an array per frame is not free. */
-const HINTS: Hint[] = [];
-
 /**
  * The short way, for what our own sender writes most: all of the envelope, a plain event, nothing else. It gives up,
  * having done nothing, at whatever is out of the ordinary; the long way has the last word on it.
@@ -74,15 +71,9 @@ function readQuickly(frame: JsonObject, codes: LastCode, turns: Turns): Decoded 
   const inSpan = typeof node_id === "string";
   const code = codes.get(type);
   if (code === undefined || (!inSpan && node_id !== undefined)) return undefined;
-  const fault = code.check(frame, HINTS);
-  if (HINTS.length > 0) {
-    HINTS.length = 0;
-    return undefined;
-  }
-  if (fault !== undefined) return undefined;
   let fields = inSpan ? -6 : -5;
   for (const _ in frame) fields++;
-  const event = code.build(frame, fields) as AnyEvent | undefined;
+  const event = code.read(frame, fields) as AnyEvent | undefined;
   if (event === undefined) return undefined;
   // An object made whole is much cheaper than one that grows.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
@@ -141,6 +132,7 @@ function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): 
   const { span_node_id, ...payload } = own;
   delete envelope.node_id;
   const event = { type: kind, node_id: frame["node_id"] };
+  if (span_node_id === null) return { ...event, ...payload } as AnyEvent;
   if (typeof span_node_id !== "string") return { ...event, ...own } as AnyEvent;
   envelope.node_id = span_node_id;
   return { ...event, ...payload } as AnyEvent;

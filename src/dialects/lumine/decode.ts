@@ -128,8 +128,7 @@ function end(
   extra: JsonObject | undefined,
   issues: Issue[],
 ): EventRecord[] {
-  const told = status === "completed" || status === "error" || status === "cancelled" ? status : undefined;
-  const outcome = told ?? (state.lastWasError ? "error" : "completed");
+  const outcome = outcomeOf(status, state.lastWasError);
   state.live = false;
   state.everDone = true;
   if (state.reply.overflowed)
@@ -141,6 +140,12 @@ function end(
     { envelope: plain, event: { type: "run_end", status: "completed" } },
     { envelope: last, event: { type: "reply", reply: state.reply.toString() } },
   ];
+}
+
+/** [DONE] may say how the run ended; where it does not, an error right before it does. */
+function outcomeOf(status: string | null, lastWasError: boolean): "completed" | "error" | "cancelled" {
+  if (status === null) return lastWasError ? "error" : "completed";
+  return status === "completed" || status === "cancelled" ? status : "error";
 }
 
 function envelopeOf({ sessionId }: Conversation): Envelope {
@@ -193,10 +198,18 @@ function toRecords(frame: Incoming["frame"], extra: JsonObject, state: Conversat
     case "tool_use":
       useTool(frame, state, add, plain);
       break;
-    case "tool_result":
+    case "tool_result": {
+      const refused = state.waiting.get(frame.tool_use_id) !== undefined && frame.status === "error";
       state.waiting.delete(frame.tool_use_id);
+      // A call that waited and ends in error without having run was refused.
+      if (refused)
+        add(
+          { type: "tool_approval_result", call_id: frame.tool_use_id, name: frame.toolName, decision: "rejected" },
+          plain,
+        );
       add(toolEnd(frame, issues));
       break;
+    }
     case "todo_list":
       add({
         type: "todo_list",
@@ -253,6 +266,7 @@ function useTool(
   if (shown !== undefined && shown !== JSON.stringify(args)) {
     add({ type: "tool_approval_result", call_id, name, decision: "approved", arguments: args }, plain);
   }
+  state.waiting.delete(call_id);
   add({ type: "tool_start", call_id, name });
 }
 

@@ -25,7 +25,8 @@ import type { LumineFrameType } from "./frames.ts";
 
 interface LumineFold {
   readonly sessionId: string;
-  readonly conversationId: string;
+  /** Derived, unless the frames came with one. */
+  conversationId: string;
   opened: boolean;
   /** The chunk message being sent; another kind of frame ends it. */
   messageId: string | undefined;
@@ -59,16 +60,16 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
   let held: StampedRecord[] = [];
-  let live = 0;
+  const live = new Set<string>();
   return createFoldEncoder<LumineFold>({
     table: LUMINE_TABLE,
     held: () => held.length,
     create(record) {
-      live++;
+      live.add(record.envelope.session_id);
       return create(record);
     },
     before(fold, { envelope, event }) {
-      if (isTerminal(event)) live--;
+      if (isTerminal(event)) live.delete(envelope.session_id);
       return fold.opened || event.type === "run_start" ? NO_FRAMES : open(fold, envelope);
     },
     after(_fold, { envelope, event }) {
@@ -78,7 +79,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
       return waiting.flatMap(encodeRunless);
     },
     encodeRunless(record) {
-      if (follow || live > 0) return encodeRunless(record);
+      if (follow || live.has(record.envelope.session_id)) return encodeRunless(record);
       held.push(record);
       if (held.length > MAX_HELD) held.shift();
       return NO_FRAMES;
@@ -127,6 +128,7 @@ function frameText(
   const { id, conversation_id, ...more } = extra;
   if (id !== undefined) frame["id"] = id;
   if (conversation_id !== undefined) frame["conversation_id"] = conversation_id;
+  if (typeof conversation_id === "string") fold.conversationId = conversation_id;
   return JSON.stringify(mergeExtra(frame, more));
 }
 
@@ -250,19 +252,19 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   tool_call: carried(
     "tool_use",
     (fold, event, { envelope }) => {
-      fold.calls.get(event, envelope).arguments = event.arguments;
+      fold.calls.get(event, envelope, "call").arguments = event.arguments;
       return [];
     },
     { loses: ["description", "index", "raw_arguments"], note: "sent when the tool starts, or waits for consent" },
   ),
   tool_start: carried("tool_use", (fold, event, { envelope }) => [
     ...settle(fold, envelope),
-    useTool(fold, fold.calls.get(event, envelope), envelope, "running"),
+    useTool(fold, fold.calls.get(event, envelope, "start"), envelope, "running"),
   ]),
   tool_approval: carried(
     "tool_use",
     (fold, event, { envelope }) => {
-      const call = fold.calls.get(event, envelope);
+      const call = fold.calls.get(event, envelope, "before");
       call.arguments = event.arguments;
       return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
     },
@@ -271,7 +273,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   tool_approval_result: carriedAs(
     "tool_use",
     (fold, event, { envelope }) => {
-      if (event.arguments !== undefined) fold.calls.get(event, envelope).arguments = event.arguments;
+      if (event.arguments !== undefined) fold.calls.get(event, envelope, "before").arguments = event.arguments;
       return [];
     },
     {
@@ -282,12 +284,11 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   tool_end: carried(
     "tool_result",
     (fold, event, { envelope }) => {
-      const call = fold.calls.get(event, envelope);
+      const call = fold.calls.get(event, envelope, "end");
       const opening = [
         ...settle(fold, envelope),
         ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1)]),
       ];
-      fold.calls.end(event);
       const { is_error, result, output, error_code } = event;
       const own = is_error
         ? { status: "error", error: result, result: output ?? null, ...given({ code: error_code }) }

@@ -68,6 +68,7 @@ export class RunState {
     this.#frames++;
     this.#firstId ??= envelope.event_id;
     if (envelope.prev_event_id !== undefined) this.#filtered = true;
+    this.spans.lenient = this.#filtered || !this.#started;
     if (this.#end !== undefined && event.type !== "reply") report("run-end-last", `\`${event.type}\` follows run_end`);
     if (event.type === "run_start" && this.#frames > 1) {
       report(

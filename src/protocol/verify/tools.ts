@@ -6,6 +6,7 @@
  * A call may end in error without having started. Frames without a call_id are matched by tool name.
  */
 import { BoundedMap } from "../bounded-map.ts";
+import { CallKeys } from "../call-keys.ts";
 import type { LoomEvent, ToolCallEvent } from "../events.generated.ts";
 import type { Json } from "../json.ts";
 import type { Report } from "./rules.ts";
@@ -28,6 +29,7 @@ export class ToolCalls {
   readonly #calls = new BoundedMap<Call>(MAX_CALLS);
   /** Key of the call whose arguments are streaming, by node run and index. */
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
+  readonly #keys = new CallKeys();
   readonly #expectsStart: boolean;
   count = 0;
 
@@ -58,8 +60,15 @@ export class ToolCalls {
         return;
       }
       case "tool_call": {
-        const key = keyOf(event);
+        const streamed = event.call_id === undefined ? this.#calls.get(`name:${event.name}`) : undefined;
+        const key = this.#keys.keyOf(event, "call");
         let call = this.#calls.get(key);
+        // Arguments that were streamed under the name alone belong to the call that follows them.
+        if (streamed?.state === "streaming") {
+          this.#calls.delete(`name:${event.name}`);
+          this.#calls.set(key, streamed);
+          call = streamed;
+        }
         if (call !== undefined && (call.called || call.state === "ended")) {
           if (event.call_id !== undefined) report("tool-call-twice", `${label(event)} was called before`);
           call = undefined;
@@ -74,7 +83,8 @@ export class ToolCalls {
         return;
       }
       case "tool_approval": {
-        const call = this.#calls.get(keyOf(event)) ?? this.#open(keyOf(event), event.name, "called");
+        const key = this.#keys.keyOf(event, "before");
+        const call = this.#calls.get(key) ?? this.#open(key, event.name, "called");
         this.#checkName(call, event.name, report);
         if (call.state === "started" || call.state === "ended")
           report("tool-approval-late", `${label(event)} has started already`);
@@ -82,7 +92,7 @@ export class ToolCalls {
         return;
       }
       case "tool_approval_result": {
-        const call = this.#calls.get(keyOf(event));
+        const call = this.#calls.get(this.#keys.keyOf(event, "before"));
         if (call?.state !== "waiting") report("tool-approval-unasked", `${label(event)} was not waiting for an answer`);
         else call.state = event.decision === "approved" ? "approved" : "rejected";
         return;
@@ -92,13 +102,14 @@ export class ToolCalls {
         return;
       case "tool_output":
       case "tool_progress": {
-        const call = this.#calls.get(keyOf(event));
+        const call = this.#calls.get(this.#keys.keyOf(event, "running"));
         if (call?.state !== "started") report("tool-output-unstarted", `${label(event)} is not running`);
         else this.#checkName(call, event.name, report);
         return;
       }
       case "tool_end": {
-        const call = this.#calls.get(keyOf(event));
+        const key = this.#keys.keyOf(event, "end");
+        const call = this.#calls.get(key);
         if (call === undefined) report("tool-end-uncalled", `${label(event)} was neither called nor started`);
         else {
           this.#checkName(call, event.name, report);
@@ -107,7 +118,7 @@ export class ToolCalls {
             report("tool-end-unstarted", `${label(event)} succeeds, but never started`);
           }
         }
-        (call ?? this.#open(keyOf(event), event.name, "ended")).state = "ended";
+        (call ?? this.#open(key, event.name, "ended")).state = "ended";
         return;
       }
       default:
@@ -124,10 +135,11 @@ export class ToolCalls {
   }
 
   #start(event: Extract<LoomEvent, { type: "tool_start" }>, report: Report): void {
-    const call = this.#calls.get(keyOf(event));
-    if (call === undefined || (call.state === "ended" && event.call_id === undefined)) {
-      if (call === undefined) report("tool-start-uncalled", `${label(event)} was not called`);
-      this.#open(keyOf(event), event.name, "started");
+    const key = this.#keys.keyOf(event, "start");
+    const call = this.#calls.get(key);
+    if (call === undefined) {
+      report("tool-start-uncalled", `${label(event)} was not called`);
+      this.#open(key, event.name, "started");
       return;
     }
     this.#checkName(call, event.name, report);
@@ -149,10 +161,6 @@ export class ToolCalls {
       report("tool-name", `the call is of ${call.name}, this frame says ${name}`);
     call.name ??= name;
   }
-}
-
-function keyOf(event: { readonly call_id?: string; readonly name?: string }): string {
-  return event.call_id ?? `name:${event.name ?? ""}`;
 }
 
 function label(event: { readonly call_id?: string; readonly name?: string }): string {
