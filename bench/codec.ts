@@ -16,6 +16,13 @@ import { compare, type Comparison, print, report } from "./measure.ts";
 const FRAMES = 50_000;
 const FOUND =
   "Chapter two tells how the loom was built, who paid for it, and why the second beam had to be replaced. ".repeat(8);
+/** What was said in the turns before: the state of a conversation holds it. */
+const HISTORY = [
+  { role: "user", content: "Which book is this, and who wrote it?" },
+  { role: "assistant", content: `It is the chronicle of a workshop. ${FOUND.slice(0, 300)}` },
+  { role: "user", content: "第一章讲了什么？" },
+  { role: "assistant", content: "第一章介绍了作坊的由来：三代织工、两场火灾和一架从未完工的织机。".repeat(4) },
+];
 const BATCH = 64;
 const CHUNK = 64 * 1024;
 let missed = false;
@@ -33,7 +40,7 @@ function realisticRecords(count: number): StampedRecord[] {
   let n = 0;
   while (records.length < count) {
     const run_id = `run-8a41c6f0d2b94e7f-${++n}`;
-    const messages = [{ role: "user", content: "What does the second chapter say?" }];
+    const messages = [...HISTORY, { role: "user", content: "What does the second chapter say?" }];
     const step = (id: string, node_id: string, step: number, content: string) => {
       messages.push({ role: "assistant", content });
       const state = { messages: [...messages], iteration: step };

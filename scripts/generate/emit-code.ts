@@ -148,9 +148,7 @@ ${reads ? "export " : ""}interface ${code} {
   check(value: Value, hints?: Hint[]): Fault | undefined;${reads ? `\n  /** The event in a flat frame that has \`fields\` fields beside its type and its envelope, if all is in order. */\n  read(value: Value, fields: number): object | undefined;` : ""}
 }`,
     `const CODE: ReadonlyMap<unknown, ${code}> = new Map<string, ${code}>([\n${rows.join("\n")}\n]);`,
-    ...(reads
-      ? [`export function find${code}(type: string): ${code} | undefined {\n  return CODE.get(type);\n}`]
-      : []),
+    ...(reads ? [`export function find${code}(type: string): ${code} | undefined {\n  return CODE.get(type);\n}`] : []),
   ].join("\n\n");
 }
 

@@ -1,109 +1,117 @@
 /** `loom check`: the stream doctor, for people and for programs. */
 import { createStreamCheck, type Dialect, issueOfFraming, type StreamCheck } from "../dialects/index.ts";
 import type { Issue } from "../protocol/index.ts";
-import { CliError, type ParsedCommand } from "./command.ts";
-import { dialectOption, readDialect, readInput } from "./input.ts";
+import type { ParsedCommand } from "./command.ts";
+import { cutText, plural, wrapText } from "./fit-text.ts";
+import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface Finding {
   readonly line: number;
   readonly eventId: number | undefined;
   readonly issue: Issue;
+  /** Absent where there is none to show, or where the finding before showed it. */
   readonly frame: string | undefined;
 }
 
+interface Counts {
+  frames: number;
+  error: number;
+  warning: number;
+}
+
+/** How much of a frame and of a message is shown where no terminal sets the width. */
+const SHOWN_COLUMNS = 200;
+const LONGEST_MESSAGE = 1000;
+
 export async function runCheck(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
-  const given = dialectOption(parsed, "dialect");
   const asJson = parsed.options["json"] === true;
   const show = asJson ? describeAsJson : (finding: Finding) => describe(finding, terminal);
+  const counts: Counts = { frames: 0, error: 0, warning: 0 };
   let doctor: StreamCheck | undefined;
-  let spoken: Dialect | undefined;
-  const counts = { frames: 0, error: 0, warning: 0 };
+  let dialect: Dialect | undefined;
   let lastLine = 0;
-  let report = "";
-  const found = (finding: Finding) => {
-    counts[finding.issue.level]++;
-    report += show(finding);
+  const report = (findings: readonly Finding[]): string => {
+    for (const { issue } of findings) counts[issue.level]++;
+    return findings.map(show).join("");
   };
-  for await (const { dialect, outcomes } of readDialect(
-    readInput(parsed, terminal),
-    given === "auto" ? undefined : given,
-  )) {
-    spoken = dialect;
+  for await (const batch of readInput(parsed, "dialect", terminal)) {
+    ({ dialect } = batch);
     doctor ??= createStreamCheck(dialect, { frames: parsed.options["frames"] === true });
-    for (const outcome of outcomes) {
+    let text = "";
+    for (const frame of batch.frames) {
       counts.frames++;
-      lastLine = outcome.line;
-      if (!outcome.ok) {
-        found({
-          line: outcome.line,
-          eventId: undefined,
-          issue: issueOfFraming(outcome.reason, outcome.detail),
-          frame: undefined,
-        });
-        continue;
-      }
-      const { issues, eventId } = doctor.check(outcome.text);
-      for (const issue of issues) found({ line: outcome.line, eventId, issue, frame: outcome.text });
+      lastLine = frame.line;
+      text += report(checkFrame(frame, doctor));
     }
-    await terminal.write(report);
-    report = "";
+    await terminal.write(text);
   }
-  if (doctor === undefined || spoken === undefined) throw new CliError("the input is empty: there is no frame in it");
-  for (const issue of doctor.end()) found({ line: lastLine, eventId: undefined, issue, frame: undefined });
-  await terminal.write(report);
-  const summary = summarise(doctor, spoken, counts, asJson ? terminal.styleError : terminal.style);
-  if (asJson) terminal.warn(summary);
-  else await terminal.write(`${summary}\n`);
+  // An input without a frame is refused by the reader.
+  if (doctor === undefined || dialect === undefined) return 2;
+  await terminal.write(
+    report(doctor.end().map((issue) => ({ line: lastLine, eventId: undefined, issue, frame: undefined }))),
+  );
+  const summary = summarise(doctor, dialect, counts, asJson ? terminal.styleError : terminal.style);
+  const columns = (asJson ? terminal.errorColumns : terminal.columns) ?? Number.POSITIVE_INFINITY;
+  if (asJson) terminal.warn(wrapText(summary, columns, ""));
+  else await terminal.write(`${wrapText(summary, columns, "")}\n`);
   return counts.error > 0 ? 1 : 0;
+}
+
+function checkFrame(frame: InputFrame, doctor: StreamCheck): readonly Finding[] {
+  const { issues, eventId } = frame.ok
+    ? doctor.check(frame.text)
+    : { issues: [issueOfFraming(frame.reason, frame.detail)], eventId: undefined };
+  return issues.map((issue, index) => ({
+    line: frame.line,
+    eventId,
+    issue: explainFault(frame, issue),
+    frame: frame.ok && index === 0 ? frame.text : undefined,
+  }));
 }
 
 function describeAsJson({ line, eventId, issue: { rule, level, message, section } }: Finding): string {
   return `${JSON.stringify({ line, event_id: eventId ?? null, rule, level, message, section })}\n`;
 }
 
-function describe({ line, eventId, issue, frame }: Finding, terminal: Terminal): string {
-  const level =
-    issue.level === "error" ? terminal.style(["red", "bold"], "error") : terminal.style(["yellow", "bold"], "warning");
-  const where = `line ${line}${eventId === undefined ? "" : `, event ${eventId}`}`;
-  const head = `${terminal.style("bold", where)}: ${level} ${issue.rule} ${terminal.style("dim", `(${issue.section})`)}`;
-  const shown =
-    frame === undefined ? "" : `  ${terminal.style("dim", cut(frame, Math.max(40, terminal.columns - 4)))}\n`;
-  return `${head}\n${shown}  ${issue.message}\n`;
+function describe({ line, eventId, issue, frame }: Finding, { style, columns }: Terminal): string {
+  const where = style("bold", `line ${line}${eventId === undefined ? "" : `, event ${eventId}`}`);
+  const level = style(issue.level === "error" ? ["red", "bold"] : ["yellow", "bold"], issue.level);
+  const head = `${where}: ${level} ${issue.rule} ${style("dim", `(${issue.section})`)}`;
+  const width = Math.max(20, (columns ?? SHOWN_COLUMNS) - 2);
+  const fit = (text: string) => (columns === undefined ? text : wrapText(text, width, "  "));
+  const shown = frame === undefined ? "" : `  ${style("dim", cutFrame(frame, issue, width))}\n`;
+  return `${fit(head)}\n${shown}  ${fit(cutText(issue.message, LONGEST_MESSAGE))}\n`;
 }
 
-/** One line of at most `width` characters; control characters would let a stream repaint the terminal. */
-function cut(text: string, width: number): string {
-  const clean = text.slice(0, width + 1).replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "�");
-  return clean.length > width ? `${clean.slice(0, width - 1)}…` : clean;
+/** A frame that does not fit is shown from its type on, or from the field the message names, if that comes earlier. */
+function cutFrame(frame: string, { message }: Issue, width: number): string {
+  const whole = cutText(frame, width);
+  if (!whole.endsWith("…")) return whole;
+  const named = /`(?<field>\w+)/.exec(message)?.groups?.["field"];
+  const head = frame.slice(0, 2 * SHOWN_COLUMNS);
+  const places = [`"type":`, `"${named}":`].map((key) => head.indexOf(key)).filter((place) => place > 1);
+  return places.length === 0 ? whole : cutText(`{…${frame.slice(Math.min(...places))}`, width);
 }
 
+/** One line: the verdict, then what was looked at. What the dialect does not carry is not counted as none. */
 function summarise(
-  doctor: StreamCheck,
-  dialect: Dialect,
-  counts: { frames: number; error: number; warning: number },
+  { totals }: StreamCheck,
+  { name, ledger }: Dialect,
+  counts: Counts,
   style: Terminal["style"],
 ): string {
-  const { sessions, runs, spans, toolCalls, tokens } = doctor.totals;
-  const parts = [
-    plural(counts.frames, "frame"),
-    ...(runs === 0
-      ? []
-      : [
-          plural(sessions, "session"),
-          plural(runs, "run"),
-          plural(spans, "span"),
-          plural(toolCalls, "tool call"),
-          plural(tokens, "token"),
-        ]),
+  const seen = [plural(counts.frames, `${name} frame`)];
+  if (totals.runs > 0) {
+    seen.push(plural(totals.sessions, "session"), plural(totals.runs, "run"));
+    if (ledger.node_enter.fate !== "omitted") seen.push(plural(totals.spans, "span"));
+    seen.push(plural(totals.toolCalls, "tool call"));
+    if (ledger.usage.fate !== "omitted" || totals.tokens > 0) seen.push(plural(totals.tokens, "token"));
+  }
+  if (counts.error + counts.warning === 0) return `${style(["green", "bold"], "clean")}: ${seen.join(", ")}`;
+  const verdict = [
+    ...(counts.error > 0 ? [style(["red", "bold"], plural(counts.error, "error"))] : []),
+    ...(counts.warning > 0 ? [style(["yellow", "bold"], plural(counts.warning, "warning"))] : []),
   ];
-  const errors = plural(counts.error, "error");
-  const warnings = plural(counts.warning, "warning");
-  const verdict = `${counts.error > 0 ? style("red", errors) : errors}, ${counts.warning > 0 ? style("yellow", warnings) : warnings}`;
-  const clean = counts.error + counts.warning === 0 ? style("green", "clean") : verdict;
-  return `${dialect.name}: ${parts.join(", ")}: ${clean}`;
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return `${verdict.join(", ")}: ${seen.join(", ")}`;
 }

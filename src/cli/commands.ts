@@ -28,7 +28,7 @@ export const CONVERT: Command = {
     "Reads FILE, or standard input. A frame that cannot be read is named on standard error with its line, and the rest goes on. What the target dialect cannot carry is counted there.",
     "Exit code: 0 all frames were read, 1 some were refused, 2 the input could not be read at all.",
   ],
-  examples: ["loom convert --to loom run.ndjson", "curl -sN URL | loom convert --from engine --to lumine --sse"],
+  examples: ["loom convert --to loom run.ndjson", "curl -sN URL | loom convert --from engine --to loom"],
 };
 
 export const CHECK: Command = {

@@ -2,6 +2,7 @@
  * Text that fits a terminal: without the characters that would repaint it, cut or wrapped by the columns it takes.
  * The widths follow the East Asian Width of Unicode closely enough that a line is never longer than it was asked to be.
  */
+import { stripVTControlCharacters } from "node:util";
 
 // Control characters move the cursor, bidirectional marks reorder what stands around them, separators break the line.
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
@@ -28,7 +29,12 @@ export function cutText(text: string, width: number): string {
   return text.length > 4 * width ? `${kept}…` : start;
 }
 
-/** Breaks text at its spaces into lines of at most `width` columns, joined by a line end and `indent`. */
+/** `1 frame`, `2 frames`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Breaks text, coloured or not, at its spaces into lines of at most `width` columns, with `indent` before all but one. */
 export function wrapText(text: string, width: number, indent: string): string {
   let wrapped = "";
   let used = 0;
@@ -47,7 +53,7 @@ export function wrapText(text: string, width: number, indent: string): string {
 
 function measureColumns(text: string): number {
   let columns = 0;
-  for (const character of text) columns += columnsOf(character);
+  for (const character of stripVTControlCharacters(text)) columns += columnsOf(character);
   return columns;
 }
 

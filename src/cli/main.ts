@@ -27,9 +27,7 @@ const OUTPUT_CLOSED = 141;
 export async function main(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal(process.stdin, process.stdout, process.stderr);
   try {
-    const code = await runCommand(argv, terminal);
-    await terminal.flush();
-    return code;
+    return await runCommand(argv, terminal);
   } catch (error) {
     if (error instanceof OutputClosed) return OUTPUT_CLOSED;
     if (!(error instanceof CliError)) throw error;

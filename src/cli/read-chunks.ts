@@ -11,17 +11,23 @@ export const CHUNK_BYTES = 256 * 1024;
 const PROGRESS_FROM_BYTES = 16 * 1024 * 1024;
 const PROGRESS_EVERY_MS = 200;
 
-/** What people call the input; `-` is standard input. */
-export function inputName(file: string): string {
-  return file === "-" ? "standard input" : `\`${file}\``;
+/** Opening `/dev/stdin` fails where standard input is a socket, as it is for children of Node; reading it does not. */
+function isStandardInput(file: string): boolean {
+  return file === "-" || file === "/dev/stdin";
 }
 
-/** Throws a CliError when the input cannot be read. */
+/** What people call the input. */
+export function inputName(file: string): string {
+  return isStandardInput(file) ? "standard input" : `\`${file}\``;
+}
+
+/** `-` is standard input. Throws a CliError when the input cannot be read. */
 export async function* readChunks(file: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
   try {
-    if (file !== "-") yield* readFile(file, terminal);
+    if (!isStandardInput(file)) yield* readFile(file, terminal);
     else {
-      if (terminal.stdin.isTTY) terminal.progress("reading standard input; Ctrl-D ends it\n");
+      if (terminal.stdin.isTTY && terminal.errorColumns !== undefined)
+        terminal.warn("reading standard input; Ctrl-D ends it");
       for await (const chunk of terminal.stdin) yield chunk as Uint8Array;
     }
   } catch (error) {
@@ -32,18 +38,17 @@ export async function* readChunks(file: string, terminal: Terminal): AsyncGenera
 }
 
 async function* readFile(file: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
-  const found = await stat(file);
-  if (found.isDirectory()) throw new CliError(`${inputName(file)} is a folder, not a file`);
+  const { size } = await stat(file);
   let read = 0;
   let shownAt = performance.now();
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) {
     yield chunk as Uint8Array;
     read += (chunk as Uint8Array).length;
-    if (found.size < PROGRESS_FROM_BYTES || performance.now() - shownAt < PROGRESS_EVERY_MS) continue;
+    if (size < PROGRESS_FROM_BYTES || performance.now() - shownAt < PROGRESS_EVERY_MS) continue;
     shownAt = performance.now();
     // The file may grow while it is read.
-    const percent = Math.min(100, Math.floor((100 * read) / found.size));
-    terminal.progress(`${percent} % of ${Math.round(found.size / 1_048_576)} MiB`);
+    const percent = Math.min(100, Math.floor((100 * read) / size));
+    terminal.progress(`${percent} % of ${Math.round(size / 1_048_576)} MiB`);
   }
 }
 

@@ -6,14 +6,12 @@ export type Style = Parameters<typeof styleText>[0];
 
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
-  /** Resolves when there is room for more. */
+  /** Resolves when there is room for more; throws when nothing more can be written. */
   write(text: string): Promise<void>;
   /** A line on standard error. */
   warn(text: string): void;
   /** Shows progress on standard error, over the last one; nothing when that is not a terminal. */
   progress(text: string | undefined): void;
-  /** Resolves when all that was written has left; throws when some of it could not. */
-  flush(): Promise<void>;
   /** Colours text bound for standard output. */
   readonly style: (style: Style, text: string) => string;
   /** Colours text bound for standard error. */
@@ -74,11 +72,6 @@ export function createTerminal(
       if (text === undefined) return;
       shown = true;
       stderr.write(text);
-    },
-    async flush() {
-      clear();
-      if (failure === undefined) await new Promise<void>((resolve) => stdout.write("", () => resolve()));
-      throwFailure();
     },
     style: (style, text) => styleText(style, text, { stream: stdout }),
     styleError: (style, text) => styleText(style, text, { stream: stderr }),

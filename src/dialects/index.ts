@@ -23,9 +23,13 @@ export function isDialectName(name: string): name is DialectName {
   return Object.hasOwn(DIALECTS, name);
 }
 
-/** The dialect of a stream, from the texts of its first frames; undefined when no dialect knows any of them. */
+/**
+ * The dialect of a stream, from the texts of its first frames; undefined when no dialect knows any of them. At a tie
+ * `loom` stands back: it allows any further field, so what another wire claims as surely is more likely of that wire.
+ */
 export function detectDialect(texts: readonly string[]): Dialect | undefined {
-  return detectAmong(texts, Object.values(DIALECTS));
+  const { loom: last, ...others } = DIALECTS;
+  return detectAmong(texts, [...Object.values(others), last]);
 }
 
 export { DETECTION_FRAMES } from "./detect.ts";

@@ -37,11 +37,20 @@ export function parseFrame(text: string): ParsedFrame {
 /** Says what a person can do about it: the two usual causes are pretty printing and text that was never JSON. */
 function describeSyntax(text: string, error: unknown): string {
   const start = text.trim();
-  if (start === "{" || start === "}" || /^"[^"]*"\s*:/.test(start) || /^\{\s*$/.test(start)) {
+  if (
+    start === "{" ||
+    start === "}" ||
+    start === "[" ||
+    start === "]" ||
+    /^"[^"]*"\s*:/.test(start) ||
+    /^\{\s*$/.test(start)
+  ) {
     return "this is a piece of a JSON text; a frame must be one complete JSON object on one line, so do not pretty-print";
   }
   const reason =
-    error instanceof Error ? error.message.replace(/,? ?"?\.{0,3}.{0,60}"? is not valid JSON$/s, "") : "unreadable";
+    error instanceof Error
+      ? error.message.replace(/ \(line 1 column \d+\)$/, "").replace(/,? ?"?\.{0,3}.{0,60}"? is not valid JSON$/s, "")
+      : "unreadable";
   return `not valid JSON: ${reason === "" ? "unexpected text" : reason}`;
 }
 

@@ -39,6 +39,16 @@ describe("ByteWriter", () => {
     );
   });
 
+  test("writes a long text with another first byte", () => {
+    for (const text of ['{"a":1}', `{"a":"${"x".repeat(40_000)}"}`, '{"a":"你好"}', '{"a":"😀"}']) {
+      const writer = new ByteWriter();
+      writer.text("before");
+      writer.longText(text, 0x2c);
+      writer.text("after");
+      expect(new TextDecoder().decode(writer.take())).toBe(`before,${text.slice(1)}after`);
+    }
+  });
+
   test("what was taken does not change with what is written later", () => {
     const writer = new ByteWriter();
     writer.text("first");

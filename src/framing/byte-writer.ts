@@ -7,6 +7,7 @@ const INITIAL_BYTES = 16 * 1024;
 const SHORT_TEXT = 96;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const MAX_PENDING = 32 * 1024;
 /** No character takes more bytes of UTF-8 than three per UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
 
@@ -29,6 +30,19 @@ export class ByteWriter {
   /** Text. It is converted together with the texts that follow it, as late as possible: a call costs more than a copy. */
   text(text: string): void {
     this.#pending += text;
+    if (this.#pending.length > MAX_PENDING) this.#flush();
+  }
+
+  /**
+   * A long text, converted by itself and right away. `first` is written in place of its first character, which must be
+   * ASCII: cutting that off would copy the whole text.
+   */
+  longText(text: string, first: number): void {
+    if (this.#pending !== "") this.#flush();
+    const at = this.#length;
+    this.#pending = text;
+    this.#flush();
+    this.#buffer[at] = first;
   }
 
   /** A whole number from 0 to 2^53-1. */

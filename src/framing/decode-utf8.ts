@@ -17,6 +17,20 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   return text.includes(REPLACEMENT) && !isSame(encoder.encode(text), bytes) ? undefined : text;
 }
 
+/** Pieces shorter than this are decoded leniently: a throw is only cheap beside many lines. */
+const LARGE_PIECE = 4096;
+const strictDecoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+
+/** The same for a piece of many lines. The strict decoder spares looking through the text for marks. */
+export function decodeLines(bytes: Uint8Array): string | undefined {
+  if (bytes.length < LARGE_PIECE) return decodeUtf8(bytes);
+  try {
+    return strictDecoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** How many bytes the text takes as UTF-8. */
 export function measureUtf8(text: string): number {
   return encoder.encode(text).length;

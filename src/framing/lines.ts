@@ -11,7 +11,7 @@
  *   afterCr   the last byte was CR: a LF that follows belongs to it and ends no line of its own
  *   carry     the unfinished line, or `dropping` if it was already too long and is being thrown away
  */
-import { decodeUtf8 } from "./decode-utf8.ts";
+import { decodeLines, decodeUtf8 } from "./decode-utf8.ts";
 import { resolveMaxLineBytes, type FramingFault, type FramingOptions } from "./frame.ts";
 
 /** Who takes the lines. Called in the order of the lines, once for each: either `line` or `fault`. */
@@ -152,7 +152,7 @@ export class LineSplitter {
 
   /** `bytes` are whole lines, the last line end included. */
   #emitLines(bytes: Uint8Array): void {
-    const text = decodeUtf8(bytes);
+    const text = decodeLines(bytes);
     if (text === undefined) this.#emitOneByOne(bytes);
     else if (text.includes("\r")) this.#emitMixed(text);
     else {

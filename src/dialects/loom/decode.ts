@@ -4,13 +4,16 @@
  */
 import {
   type AnyEvent,
+  type CustomEvent,
   ENVELOPE,
   EVENTS,
   findEnvelopeFault,
   findLoomEventCode,
   findLoomEventFault,
   type Hint,
+  holdsMark,
   isJsonObject,
+  type Json,
   isKnownType,
   type Issue,
   type JsonObject,
@@ -43,9 +46,6 @@ export function createLoomDecoder(): Decoder {
   };
 }
 
-/** Kinds that share a field with the envelope, travel without a type, or may hold another event. */
-const SPECIAL: ReadonlySet<string> = new Set(["reply", "run_start", "run_end", "got_expand", "custom"]);
-
 /** Frames of one type come in long rows, and finding a type among many costs more than comparing it with the last. */
 class LastCode {
   #type = "";
@@ -54,27 +54,31 @@ class LastCode {
   get(type: string): LoomEventCode | undefined {
     if (type === this.#type) return this.#code;
     this.#type = type;
-    this.#code = SPECIAL.has(type) ? undefined : findLoomEventCode(type);
+    // The `node_id` of a got_expand frame is not the envelope's: the long way sorts that out.
+    this.#code = type === "got_expand" ? undefined : findLoomEventCode(type);
     return this.#code;
   }
 }
 
 /**
- * The short way, for what our own sender writes most: all of the envelope, a plain event, nothing else. It gives up,
- * having done nothing, at whatever is out of the ordinary; the long way has the last word on it.
+ * The short way, for what our own sender writes: all of the envelope, an event with declared fields, nothing else. It
+ * gives up, having done nothing, at whatever is out of the ordinary; the long way has the last word on it.
  */
 function readQuickly(frame: JsonObject, codes: LastCode, turns: Turns): Decoded | undefined {
   const { type, session_id, run_id, node_id, event_id, ts } = frame;
-  if (typeof type !== "string" || typeof session_id !== "string" || typeof run_id !== "string") return undefined;
+  if (typeof session_id !== "string" || typeof run_id !== "string" || typeof ts !== "number" || !Number.isFinite(ts))
+    return undefined;
   if (typeof event_id !== "number" || event_id < 0 || !Number.isSafeInteger(event_id)) return undefined;
-  if (typeof ts !== "number" || !Number.isFinite(ts)) return undefined;
   const inSpan = typeof node_id === "string";
-  const code = codes.get(type);
-  if (code === undefined || (!inSpan && node_id !== undefined)) return undefined;
-  let fields = inSpan ? -6 : -5;
+  if (!inSpan && node_id !== undefined) return undefined;
+  const kind = typeof type === "string" ? type : type === undefined ? "reply" : undefined;
+  const code = kind === undefined ? undefined : codes.get(kind);
+  if (code === undefined) return undefined;
+  // What is left of the frame's fields without those of the envelope and the type; run_start has its run_id twice.
+  let fields = (inSpan ? -5 : -4) - (type === undefined ? 0 : 1) + (kind === "run_start" ? 1 : 0);
   for (const _ in frame) fields++;
   const event = code.read(frame, fields) as AnyEvent | undefined;
-  if (event === undefined) return undefined;
+  if (event === undefined || (kind === "custom" && holdsMark((event as CustomEvent).value))) return undefined;
   // An object made whole is much cheaper than one that grows.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
   turns.attribute(envelope, event);
@@ -117,15 +121,16 @@ function takeEnvelope({ session_id, run_id, node_id, event_id, ts, prev_event_id
   return envelope;
 }
 
-function withoutEnvelope(frame: JsonObject): AnyEvent {
-  return Object.fromEntries(
-    Object.entries(frame).filter(([name]) => !Object.hasOwn(ENVELOPE.fields, name)),
-  ) as AnyEvent;
+function withoutEnvelope(frame: JsonObject): JsonObject {
+  const own: [string, Json][] = [];
+  for (const name in frame)
+    if (name !== "type" && !Object.hasOwn(ENVELOPE.fields, name)) own.push([name, frame[name] as Json]);
+  return Object.fromEntries(own);
 }
 
 /** The event without its envelope; the special kinds are made what they stand for. */
 function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
-  const { type: _type, ...own } = withoutEnvelope(frame) as JsonObject;
+  const own = withoutEnvelope(frame);
   if (kind === "custom") return unwrapValue(frame["value"]) ?? { type: kind, ...own };
   if (kind === "run_start" && frame["run_id"] !== undefined) return { type: kind, run_id: frame["run_id"], ...own };
   if (kind !== "got_expand") return { type: kind, ...own };

@@ -38,9 +38,16 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
     }
     const start = startOf(envelope, event);
     if (!isBareChunk(event) || isRare(envelope) || (strict && event.type !== "message_chunk")) {
-      writer.text(
-        `${start.text}${envelope.event_id}${restText(envelope, event)},${eventText(event, strict).slice(1)}\n`,
-      );
+      const head = `${start.text}${envelope.event_id}${restText(envelope, event)}`;
+      const body = eventText(event, strict);
+      if (body.length < LONG_BODY) {
+        writer.text(`${head},${body.slice(1)}\n`);
+        return;
+      }
+      // The event's opening brace gives way to the comma that joins it to the envelope.
+      writer.text(head);
+      writer.longText(body, COMMA);
+      writer.text("\n");
       return;
     }
     writer.bytes(start.bytes);
@@ -62,6 +69,9 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
 }
 
 const utf8 = new TextEncoder();
+const COMMA = 0x2c;
+/** From this length on a body is worth a conversion of its own: one character beyond Latin-1 doubles all that is with it. */
+const LONG_BODY = 1024;
 const TS = utf8.encode(',"ts":');
 const MESSAGE_START = utf8.encode(',"type":"message_chunk","content":');
 const REASONING_START = utf8.encode(',"type":"reasoning_chunk","content":');
@@ -161,15 +171,16 @@ function restText({ ts, prev_event_id, ext, node_id }: Envelope, event: AnyEvent
 
 /** The event as a JSON text; a reply travels without its type. */
 function eventText(event: AnyEvent, strict: boolean): string {
-  if (event.type === "reply") {
-    let text = "";
-    for (const field in event) {
-      if (field !== "type")
-        text += `${text === "" ? "{" : ","}${JSON.stringify(field)}:${JSON.stringify((event as JsonObject)[field])}`;
-    }
-    return `${text}}`;
-  }
+  if (event.type === "reply") return replyText(event as JsonObject);
   if ((strict || event.type === "custom") && !isPlain(event))
     return JSON.stringify({ type: "custom", value: wrapEvent(event) });
   return JSON.stringify(event);
+}
+
+function replyText(event: JsonObject): string {
+  let fields = 0;
+  for (const _ in event) fields++;
+  if (fields === 2) return `{"reply":${JSON.stringify(event["reply"])}}`;
+  const { type: _type, ...body } = event;
+  return JSON.stringify(body);
 }

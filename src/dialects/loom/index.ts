@@ -39,7 +39,9 @@ export const loom: Dialect = {
   },
   unsaid: [],
   claim(frame) {
-    const { type, reply } = frame;
+    const { type, reply, event_id, node_id } = frame;
+    // These two names of the envelope stand in no other dialect.
+    if (typeof type === "string" && (event_id !== undefined || typeof node_id === "string")) return 2;
     if (typeof type === "string" && isKnownType(type) && type !== "reply")
       return findLoomEventFault(frame) === undefined ? 2 : 1;
     return typeof reply === "string" ? 2 : 0;

@@ -125,6 +125,8 @@ export class RunState {
         return;
       case "run_end":
         this.#end = event;
+        // Some wires tell the total only.
+        if (this.tokens === 0) this.tokens = event.summary?.total_tokens ?? 0;
         if (event.status !== "completed") this.#close(envelope, report);
         return;
       case "reply":

@@ -1,0 +1,86 @@
+/**
+ * Runs the real command, `bin/loom.js`, as a caller would, and gives back what that caller sees. Whatever a run is
+ * about, it must not show a stack trace or where the source lies; this is checked on every one.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect } from "vitest";
+import { packageRoot } from "./source-files.ts";
+
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunOptions {
+  readonly input?: string | Uint8Array;
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** A folder for the files of one test file, gone when it ends. */
+export const folder = realpathSync(mkdtempSync(join(tmpdir(), "loom-cli-")));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+export const COMMAND = join(packageRoot, "bin", "loom.js");
+
+/** The environment less what would colour the output or change the command; compiled code is kept from run to run. */
+export function environment(env: RunOptions["env"] = {}): NodeJS.ProcessEnv {
+  const { FORCE_COLOR: _force, NO_COLOR: _no, NODE_OPTIONS: _options, LOOM_DEBUG: _debug, ...rest } = process.env;
+  return { ...rest, NODE_COMPILE_CACHE: join(folder, "compiled"), ...env };
+}
+
+const AT_ONCE = Math.max(2, availableParallelism());
+let running = 0;
+const waiting: (() => void)[] = [];
+
+export async function loom(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  running++;
+  try {
+    const ran = await runCommand(args, options);
+    expectQuiet(ran);
+    return ran;
+  } finally {
+    running--;
+    waiting.shift()?.();
+  }
+}
+
+async function runCommand(args: readonly string[], { input = "", env }: RunOptions): Promise<Ran> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: environment(env) });
+  const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
+  child.stdout.on("data", (chunk: Buffer) => chunks.out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => chunks.err.push(chunk));
+  // The command may end before it has read all of it.
+  child.stdin.on("error", () => undefined).end(input);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject).on("close", resolve);
+  });
+  return { code, out: Buffer.concat(chunks.out).toString(), err: Buffer.concat(chunks.err).toString() };
+}
+
+/** No stack trace, no place in the source tree. */
+export function expectQuiet({ out, err }: Ran): void {
+  expect(`${out}\n${err}`).not.toMatch(/^ +at .+[:(]/m);
+  expect(`${out}\n${err}`).not.toContain(packageRoot);
+}
+
+export function writeInput(name: string, text: string | Uint8Array): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+export function ndjson(frames: readonly unknown[]): string {
+  return frames.map((frame) => `${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`).join("");
+}
+
+export function parseLines(text: string): { readonly [key: string]: unknown }[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as { readonly [key: string]: unknown });
+}
