@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig(({ mode }) => ({
   test: {
+    setupFiles: ["test/seed.ts"],
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     env: mode === "long" ? { LOOM_LONG: "1" } : {},
     // Most files are short and bound by the processor: threads start faster than processes, one per core.

@@ -85,12 +85,13 @@ function createTeller(terminal: Terminal): Tell {
   return (label, text) => terminal.warn(wrapText(`${label}: ${text}`, width, "  "));
 }
 
-function reportLosses({ lost, held }: StreamConverter, to: Dialect, tell: Tell): void {
+function reportLosses({ lost, held, dropped }: StreamConverter, to: Dialect, tell: Tell): void {
   for (const [type, count] of [...lost].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const row = Object.hasOwn(to.ledger, type) ? to.ledger[type as keyof typeof to.ledger] : undefined;
     const reason =
       row === undefined ? "an unknown type" : row.fate === "omitted" ? row.reason : (row.note ?? "not all of them fit");
     tell("left out", `${count} × ${cutText(type, 80)} (${reason})`);
   }
+  if (dropped > 0) tell("left out", `${plural(dropped, "event")} outside any run (${to.name} has no place for such)`);
   if (held > 0) tell("held back", `${plural(held, "event")} that must wait for the next request (004 §3)`);
 }

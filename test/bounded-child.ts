@@ -1,0 +1,125 @@
+/**
+ * Feeds endless streams, in which nothing is ever ended, through a dialect's decoder, the checker and every encoder.
+ * Started with a small heap: state that grows with the stream ends the process.
+ */
+import { createStamper, createStreamCheck, DIALECT_NAMES, DIALECTS } from "../src/dialects/index.ts";
+import type { AnyEvent } from "../src/protocol/index.ts";
+
+const count = Number(process.argv[2]);
+const envelope = (i: number) => ({ session_id: `session-${i}-${"x".repeat(40)}`, event_id: 1 });
+
+/** Each stream is a way to leave things open. */
+const STREAMS: { readonly [name: string]: (i: number) => object } = {
+  sessions: (i) => ({ ...envelope(i), type: "run_start", run_id: `run-${i}`, message: "Hi" }),
+  runs: (i) => ({ session_id: "s", event_id: i + 1, type: "run_start", run_id: `run-${i}` }),
+  spans: (i) => ({
+    session_id: "s",
+    run_id: "r",
+    event_id: i + 1,
+    node_id: `run-think-${i}`,
+    type: "node_enter",
+    id: "think",
+  }),
+  tools: (i) => ({
+    session_id: "s",
+    run_id: "r",
+    event_id: i + 1,
+    type: "tool_call",
+    call_id: `call-${i}`,
+    name: "t",
+    arguments: { text: "y".repeat(100) },
+  }),
+  nameless: (i) => ({
+    session_id: "s",
+    run_id: "r",
+    event_id: i + 1,
+    type: "tool_call",
+    name: "t",
+    arguments: { text: "y".repeat(100) },
+  }),
+  arguments: (i) => ({
+    session_id: "s",
+    run_id: "r",
+    event_id: i + 1,
+    type: "tool_call_chunk",
+    call_id: "c",
+    name: "t",
+    arguments_delta: "z".repeat(100),
+  }),
+  answers: (i) => ({
+    session_id: "s",
+    run_id: "r",
+    event_id: i + 1,
+    node_id: `n-${i}`,
+    type: "message_chunk",
+    content: "word ",
+    id: "think",
+  }),
+  lists: (i) => ({
+    session_id: "s",
+    event_id: i + 1,
+    type: "todo_list",
+    list_id: `l-${i}`,
+    items: [{ id: "a", text: "b".repeat(100), completed: false }],
+  }),
+  models: (i) => ({
+    session_id: "s",
+    run_id: "r",
+    event_id: i + 1,
+    type: "llm_start",
+    llm_call_id: `llm-${i}-${"x".repeat(40)}`,
+  }),
+};
+
+for (const make of Object.values(STREAMS)) {
+  const doctor = createStreamCheck(DIALECTS.loom);
+  const encoders = DIALECT_NAMES.map((name) => DIALECTS[name].createEncoder());
+  const stamp = createStamper();
+  const decoder = DIALECTS.loom.createDecoder();
+  for (let i = 0; i < count; i++) {
+    const text = JSON.stringify(make(i));
+    doctor.check(text);
+    for (const record of decoder.decode(text).records) {
+      const stamped = stamp({ envelope: record.envelope, event: record.event as AnyEvent });
+      for (const encoder of encoders) encoder.encode(stamped);
+    }
+  }
+}
+
+const FOREIGN: { readonly [dialect: string]: (i: number) => object } = {
+  engine: (i) => ({
+    type: "tool_call_start",
+    data: { tool_id: `t-${i}`, tool_name: "t", arguments: {} },
+    metadata: { request_id: `req-${i}-${"x".repeat(40)}`, timestamp: 1, sequence: 0 },
+  }),
+  lumine: (i) => ({
+    type: "tool_use",
+    id: "i",
+    role: "assistant",
+    session_id: "s",
+    conversation_id: null,
+    tool_use_id: `t-${i}`,
+    content: null,
+    toolName: "t",
+    args: { text: "y".repeat(100) },
+    result: null,
+    status: "awaiting_approval",
+    error: null,
+  }),
+  "stream-event": (i) => ({
+    type: "tool_calls_start",
+    ts: 1,
+    source: "stream",
+    tool_calls: [
+      { id: `t-${i}-${"x".repeat(40)}`, name: "t" },
+      { id: "", name: "u" },
+    ],
+  }),
+  export: (i) => ({ ToolCall: { call_id: `t-${i}`, name: "t", arguments: { text: "y".repeat(100) } } }),
+};
+
+for (const [name, make] of Object.entries(FOREIGN)) {
+  const doctor = createStreamCheck(DIALECTS[name as keyof typeof DIALECTS]);
+  for (let i = 0; i < count; i++) doctor.check(JSON.stringify(make(i)));
+}
+process.stdout.write("done\n");
