@@ -11,7 +11,7 @@ import { createBatchEncoder, DIALECTS } from "../src/dialects/index.ts";
 import { createNdjsonDecoder, encodeNdjsonBatch } from "../src/framing/index.ts";
 import { type EventRecord, EVENT_TYPES, findLoomEventFault, type StampedRecord } from "../src/protocol/index.ts";
 import { listVectorFiles, readVector } from "../test/vectors.ts";
-import { compare, type Comparison, print, report } from "./measure.ts";
+import { compare, type Comparison, print, report, times } from "./measure.ts";
 
 const FRAMES = 50_000;
 const FOUND =
@@ -155,7 +155,7 @@ function benchEncode(): void {
   const { ours, peer, speedup } = compareEncoding(chunks);
   check(
     "message chunks, batches of 64",
-    speedup,
+    times(speedup),
     "≥ 1.5",
     speedup >= 1.5,
     `${ours.toFixed(2)} µs against ${peer.toFixed(2)}`,
@@ -165,7 +165,7 @@ function benchEncode(): void {
     const some = byType.get(type) ?? [];
     const many = Array.from({ length: Math.ceil(10_000 / some.length) }, () => some).flat();
     const result = compareEncoding(many);
-    check(type, result.speedup, "≥ 1", result.speedup >= 1);
+    check(type, times(result.speedup), "≥ 1", result.speedup >= 1);
   }
 }
 
@@ -224,7 +224,7 @@ function benchDecode(): void {
   const cost = 1 / result.speedup;
   check(
     "bytes to validated records",
-    cost,
+    times(cost),
     "≤ 1.5",
     cost <= 1.5,
     `${result.ours.toFixed(2)} µs against ${result.peer.toFixed(2)}`,
@@ -234,7 +234,7 @@ function benchDecode(): void {
     for (const event of events) findLoomEventFault(event);
   };
   const each = compare(validate, validate, events.length).ours;
-  check("validation alone, in µs per event", each, "≤ 0.3", each <= 0.3);
+  check("validation alone", `${each.toFixed(2)} µs per event`, "≤ 0.3 µs", each <= 0.3);
 }
 
 /** The highest memory of a process while it runs. Needs /proc. */
@@ -247,7 +247,7 @@ async function benchConvertMemory(): Promise<void> {
     for (const to of Object.keys(DIALECTS)) {
       const { peak, seconds, code } = await runConvert(file, to);
       const reached = code === 0 && peak < 250;
-      check(`loom → ${to}, MB`, peak, "< 250", reached, `${seconds.toFixed(1)} s`);
+      check(`loom → ${to}`, `${peak.toFixed(0)} MB`, "< 250 MB", reached, `${seconds.toFixed(1)} s`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -48,9 +48,11 @@ export function print(line: string): void {
 }
 
 /** One line of a result, with its goal and whether it is reached. */
-export function report(what: string, ratio: number, goal: string, reached: boolean, detail = ""): boolean {
-  print(
-    `${reached ? "ok  " : "MISS"}  ${what}: ${ratio.toFixed(2)} ×  (goal ${goal})${detail === "" ? "" : `  ${detail}`}`,
-  );
+export function report(what: string, figure: string, goal: string, reached: boolean, detail = ""): boolean {
+  print(`${reached ? "ok  " : "MISS"}  ${what}: ${figure} (goal ${goal})${detail === "" ? "" : `  ${detail}`}`);
   return reached;
+}
+
+export function times(ratio: number): string {
+  return `${ratio.toFixed(2)} ×`;
 }
