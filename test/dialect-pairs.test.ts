@@ -70,7 +70,7 @@ const MECHANICAL = new Set<DialectName>(["loom", "export"]);
 function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEvent[] {
   const { ledger } = DIALECTS[dialect];
   const promised: AnyEvent[] = [];
-  let answered = new Set<string>();
+  let answered = new Map<string, string>();
   let said = "";
   let source = "stream";
   let erred = false;
@@ -95,17 +95,18 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
     }
     if (dialect === "stream-event") {
       if (event.type === "run_start") source = event.source ?? "stream";
-      if (event.type === "message_chunk" && event.channel !== "thought") answered.add(envelope.node_id ?? "");
-      if (event.type === "reply" && source === "stream" && event.reply !== "" && !wasSent(answered, envelope.node_id)) {
-        promised.push({ type: "message_chunk", content: event.reply, id: "agent" });
+      if (event.type === "message_chunk" && event.channel !== "thought")
+        speak(answered, envelope.node_id, event.content);
+      if (event.type === "reply" && source === "stream") {
+        promised.push({ type: "message_chunk", content: unsent(answered, envelope.node_id, event.reply), id: "agent" });
       }
-      if (isTerminal(event)) answered = new Set();
+      if (isTerminal(event)) answered = new Map();
       if (event.type === "tool_call") called.add(callKey(event));
       else if (back?.type === "tool_end" && !called.has(callKey(event))) back = { ...back, name: "unknown" };
     }
     if (dialect === "engine" || dialect === "lumine") {
       if (event.type === "message_chunk" && event.channel !== "thought") {
-        answered.add(envelope.node_id ?? "");
+        speak(answered, envelope.node_id, event.content);
         said += event.content;
       }
       if (event.type === "error") erred = true;
@@ -138,12 +139,12 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
         });
       }
       if (event.type === "reply") {
-        const sent = wasSent(answered, envelope.node_id);
-        if (!sent && event.reply !== "") promised.push({ type: "message_chunk", content: event.reply, id: "agent" });
-        promised.push({ type: "reply", reply: said + (sent ? "" : event.reply) });
+        const rest = unsent(answered, envelope.node_id, event.reply);
+        if (rest !== "") promised.push({ type: "message_chunk", content: rest, id: "agent" });
+        promised.push({ type: "reply", reply: said + rest });
       }
       if (isTerminal(event)) {
-        answered = new Set();
+        answered = new Map();
         said = "";
         erred = false;
       }
@@ -154,8 +155,17 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
   return promised;
 }
 
-function wasSent(answered: ReadonlySet<string>, node: string | undefined): boolean {
-  return node === undefined ? answered.size > 0 : answered.has(node);
+function speak(texts: Map<string, string>, node: string | undefined, text: string): void {
+  texts.set(node ?? "", (texts.get(node ?? "") ?? "") + text);
+}
+
+/** What of a reply was not streamed: all of it, its end, or nothing. `texts` are the answers by node run, in order of speaking. */
+function unsent(texts: ReadonlyMap<string, string>, node: string | undefined, reply: string): string {
+  const said = node === undefined ? [...texts.values()].join("") : texts.get(node);
+  if (said === undefined || (node === undefined && texts.size === 0)) return reply;
+  if (node !== undefined && node !== [...texts.keys()].at(-1)) return "";
+  if (said.endsWith(reply)) return "";
+  return reply.startsWith(said) ? reply.slice(said.length) : reply;
 }
 
 function callKey(event: LoomEvent): string {

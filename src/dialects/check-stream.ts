@@ -35,7 +35,7 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       const eventId = records[0]?.envelope.event_id;
       if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId };
       const found = [...issues];
-      for (const record of records) found.push(...verifier.check(record));
+      for (const record of records) for (const issue of verifier.check(record)) found.push(issue);
       return { issues: found.filter((issue) => !dialect.unsaid.includes(issue.rule)), eventId };
     },
     end() {

@@ -14,7 +14,7 @@ import { type Encoder, NO_FRAMES } from "./dialect.ts";
 import type { Step, Table } from "./ledger.ts";
 
 /** Runs that can be live at once in one encoder; beyond that the oldest is forgotten. */
-const MAX_LIVE_RUNS = 10_000;
+const MAX_LIVE_RUNS = 1000;
 
 export interface FoldHooks<Fold> {
   readonly table: Table<Fold>;
@@ -51,6 +51,8 @@ export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
           dropped++;
           return NO_FRAMES;
         }
+        // An event nobody here knows opens no run.
+        if (last.get(session) !== "" && !isKnownEvent(event)) return NO_FRAMES;
         run = "";
       }
       const key = `${session.length}:${session}${run}`;

@@ -1,13 +1,17 @@
 /**
- * A map that holds at most so many entries: the one untouched for longest makes room. It keeps the state of sessions
- * and runs in streams that never end.
+ * A map that holds at most so many entries: the one set longest ago makes room. It keeps the state of sessions and runs
+ * in streams that never end.
  */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, V>();
   readonly #limit: number;
+  readonly #onEvict: ((value: V) => void) | undefined;
+  /** Something had to go: what is not found here may have been. */
+  evicted = false;
 
-  constructor(limit: number) {
+  constructor(limit: number, onEvict?: (value: V) => void) {
     this.#limit = limit;
+    this.#onEvict = onEvict;
   }
 
   get size(): number {
@@ -31,8 +35,15 @@ export class BoundedMap<V> {
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#limit) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    const [oldest] = this.#entries;
+    if (oldest === undefined) return;
+    this.#entries.delete(oldest[0]);
+    this.evicted = true;
+    this.#onEvict?.(oldest[1]);
+  }
+
+  clear(): void {
+    this.#entries.clear();
   }
 
   delete(key: string): void {

@@ -13,7 +13,7 @@ interface Nameless {
 }
 
 /** Calls without an id that can be open at once under one name. */
-const MAX_NAMELESS = 1000;
+const MAX_NAMELESS = 10_000;
 
 export class CallKeys {
   readonly #open = new Map<string, Nameless[]>();

@@ -72,7 +72,7 @@ export {
 } from "./record.ts";
 export { createRaise, FRAME_RULES, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
 export type { Field, Fields, Schema, Shape, Text } from "./schema.ts";
-export { holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
+export { dropEnvelopeNames, holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
 export { findEventFault, validateEvent, type Validated } from "./validate.ts";
 export { LIFECYCLE_RULES } from "./verify/rules.ts";
 export { Verifier, type VerifierOptions, type VerifierTotals } from "./verify/verifier.ts";

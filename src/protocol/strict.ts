@@ -4,7 +4,8 @@
  * same way, so that it is never mistaken for one of ours.
  */
 import type { CustomEvent } from "./events.generated.ts";
-import { isSpecified } from "./events/index.ts";
+import { ENVELOPE } from "./envelope.ts";
+import { EVENTS, type EventType, isSpecified } from "./events/index.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
 import type { AnyEvent } from "./record.ts";
 
@@ -26,7 +27,18 @@ export function wrapEvent(event: AnyEvent): JsonObject {
 export function unwrapEvent(value: unknown): AnyEvent | undefined {
   if (!isJsonObject(value) || !Object.hasOwn(value, MARK)) return undefined;
   const { [MARK]: type, ...payload } = value;
-  return typeof type === "string" ? { ...payload, type } : undefined;
+  return typeof type === "string" ? dropEnvelopeNames({ ...payload, type }) : undefined;
+}
+
+/**
+ * The event without fields that are named like the envelope's and that its type does not declare. On the flat wire such
+ * a field would stand twice, and the wrong one would be believed.
+ */
+export function dropEnvelopeNames(event: AnyEvent): AnyEvent {
+  const declared = Object.hasOwn(EVENTS, event.type) ? EVENTS[event.type as EventType].fields : {};
+  const spoofed = (name: string) => Object.hasOwn(ENVELOPE.fields, name) && !Object.hasOwn(declared, name);
+  if (!Object.keys(event).some(spoofed)) return event;
+  return Object.fromEntries(Object.entries(event).filter(([name]) => !spoofed(name))) as unknown as AnyEvent;
 }
 
 /** The same for a `custom` value of the `loom` wire, where the 23 types travel plainly and are never wrapped. */

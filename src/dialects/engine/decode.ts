@@ -20,7 +20,7 @@ import {
 import type { Decoded, Decoder } from "../dialect.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { issueOfFault, issueOfHint, issueOfKind, parseFrame } from "../parse-frame.ts";
-import { ReplyText } from "../reply-text.ts";
+import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
 import { CUSTOM_DATA_TYPES } from "./encode.ts";
 import { type EngineFrame, findEngineFrameFault, type ToolCallEndFrame } from "./frames.generated.ts";
@@ -56,19 +56,21 @@ interface Incoming {
 }
 
 export function createEngineDecoder(): Decoder {
-  const requests = new BoundedMap<Request>(MAX_REQUESTS);
+  const budget: ReplyBudget = { held: 0 };
+  const requests = new BoundedMap<Request>(MAX_REQUESTS, (request) => request.reply.clear());
   let current: Request | undefined;
 
   function requestOf(type: string, data: JsonObject, metadata: JsonObject): Request {
     const named = type === "session_start" ? (data["request_id"] ?? metadata["request_id"]) : metadata["request_id"];
     if (typeof named !== "string") {
-      if (current === undefined || (current.ended && type === "session_start")) current = createRequest(undefined);
+      if (current === undefined || (current.ended && type === "session_start"))
+        current = createRequest(undefined, budget);
       return current;
     }
     const known = requests.get(named);
     // A request id may be used again: session_start after the end begins anew.
     if (known !== undefined && !(known.ended && type === "session_start")) current = known;
-    else requests.set(named, (current = createRequest(named)));
+    else requests.set(named, (current = createRequest(named, budget)));
     return current;
   }
 
@@ -110,7 +112,7 @@ function hasMetadataField(metadata: JsonObject): boolean {
   );
 }
 
-function createRequest(id: string | undefined): Request {
+function createRequest(id: string | undefined, budget: ReplyBudget): Request {
   return {
     id,
     sessionId: undefined,
@@ -118,7 +120,7 @@ function createRequest(id: string | undefined): Request {
     ended: false,
     nextSequence: 0,
     toolNames: new BoundedMap(MAX_TOOLS),
-    reply: new ReplyText(),
+    reply: new ReplyText(budget),
     legacyCalls: new LegacyCalls(),
   };
 }
@@ -314,6 +316,9 @@ function toRecords(incoming: Incoming, request: Request, issues: Issue[]): Event
       if (request.reply.overflowed)
         issues.push(raise("engine-reply-limit", "the answer is longer than the limit; its reply is cut"));
       if (completed) add({ type: "reply", reply: request.reply.toString() });
+      // What is left of the request only tells that it is over.
+      request.reply.clear();
+      request.toolNames.clear();
       break;
     }
   }

@@ -20,7 +20,7 @@ import { createFoldEncoder } from "../fold-encoder.ts";
 import { given } from "../given.ts";
 import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
 import { type OpenCall, OpenCalls } from "../open-calls.ts";
-import { AnsweredNodes } from "../reply-text.ts";
+import { StreamedAnswer } from "../reply-text.ts";
 import { NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
 import type { EngineFrameType } from "./frames.ts";
 
@@ -33,7 +33,7 @@ interface EngineFold {
   sequence: number;
   ts: number;
   readonly calls: OpenCalls;
-  readonly answered: AnsweredNodes;
+  readonly answered: StreamedAnswer;
   end: EventOf<"run_end"> | undefined;
   tokens: number;
   toolCalls: number;
@@ -53,7 +53,7 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Enc
         sequence: 0,
         ts: 0,
         calls: new OpenCalls(),
-        answered: new AnsweredNodes(),
+        answered: new StreamedAnswer(),
         end: undefined,
         tokens: 0,
         toolCalls: 0,
@@ -150,17 +150,19 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   reply: carried(
     "session_end",
     (fold, { reply }, { envelope }) => {
-      const text =
-        fold.answered.has(envelope.node_id) || reply === "" ? [] : [frameText(fold, "content", { content: reply }, {})];
+      const missing = fold.answered.missing(envelope.node_id, reply);
+      const text = missing === "" ? [] : [frameText(fold, "content", { content: missing }, {})];
       return [...text, endRun(fold, "completed", envelope)];
     },
-    { note: "its text is that of all `content` of the request; where none was sent, it goes out as one piece first" },
+    {
+      note: "its text is that of all `content` of the request; what was not streamed of it goes out as one piece first",
+    },
   ),
   message_chunk: carried(
     "content",
     (fold, event, { envelope }) => {
       if (event.channel === "thought") return [frameText(fold, "thinking", { content: event.content }, envelope)];
-      fold.answered.add(envelope.node_id);
+      fold.answered.add(envelope.node_id, event.content);
       return [
         frameText(
           fold,

@@ -5,6 +5,8 @@
 import {
   type AnyEvent,
   type CustomEvent,
+  dropEnvelopeNames,
+  type Envelope,
   EVENT_TYPES,
   EVENTS,
   type EventType,
@@ -119,7 +121,7 @@ function createExportDecoder(): Decoder {
 function decodeFrame(frame: JsonObject): Decoded {
   const keys = Object.keys(frame);
   const [key] = keys;
-  if (key === "reply" || Object.hasOwn(frame, "reply")) return decodeEvent({ ...frame, type: "reply" });
+  if (key === "reply" || Object.hasOwn(frame, "reply")) return decodeReply(frame);
   if (key === undefined || keys.length > 1) {
     const seen = keys.length === 0 ? "no key" : `${keys.length} keys (${keys.slice(0, 4).join(", ")})`;
     return {
@@ -150,7 +152,20 @@ function renameFault(fault: Fault, type: string): Fault {
     : { ...fault, path: name, message: fault.message.replace(`\`${fault.path}\``, `\`${name}\``) };
 }
 
-function decodeEvent(event: AnyEvent): Decoded {
+/** The reply is the same as on the `loom` wire, and may carry the envelope 001 §5 recommends. */
+function decodeReply(frame: JsonObject): Decoded {
+  const { session_id, node_id, event_id } = frame;
+  const envelope: Envelope = {
+    ...(typeof session_id === "string" ? { session_id } : {}),
+    ...(typeof node_id === "string" ? { node_id } : {}),
+    ...(typeof event_id === "number" && Number.isSafeInteger(event_id) && event_id >= 0 ? { event_id } : {}),
+  };
+  const { records, issues } = decodeEvent({ ...frame, type: "reply" } as unknown as AnyEvent);
+  return { records: records.map(({ event }) => ({ envelope, event })), issues };
+}
+
+function decodeEvent(given: AnyEvent): Decoded {
+  const event = dropEnvelopeNames(given);
   const hints: Hint[] = [];
   const fault = findLoomEventFault(event, hints);
   const section = sectionOf(event.type);

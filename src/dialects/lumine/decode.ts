@@ -46,7 +46,7 @@ export function createLumineDecoder(): Decoder {
     live: false,
     everDone: false,
     lastWasError: false,
-    reply: new ReplyText(),
+    reply: new ReplyText({ held: 0 }),
     waiting: new BoundedMap(MAX_TOOLS),
   };
   return {
@@ -116,7 +116,7 @@ function begin(state: Conversation, what: string, issues: Issue[]): EventRecord[
   state.live = true;
   state.greeted = false;
   state.lastWasError = false;
-  state.reply = new ReplyText();
+  state.reply.clear();
   const envelope = withExtra(envelopeOf(state), "lumine", state.greeting);
   state.greeting = undefined;
   return [{ envelope, event: { type: "run_start" } }];

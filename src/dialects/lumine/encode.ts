@@ -19,7 +19,7 @@ import { createFoldEncoder } from "../fold-encoder.ts";
 import { given } from "../given.ts";
 import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
 import { type OpenCall, OpenCalls } from "../open-calls.ts";
-import { AnsweredNodes } from "../reply-text.ts";
+import { StreamedAnswer } from "../reply-text.ts";
 import { NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
 import type { LumineFrameType } from "./frames.ts";
 
@@ -34,7 +34,7 @@ interface LumineFold {
   errorShown: boolean;
   /** The frame before this one was an error: then [DONE] must say that the run completed all the same. */
   lastWasError: boolean;
-  readonly answered: AnsweredNodes;
+  readonly answered: StreamedAnswer;
   readonly calls: OpenCalls;
 }
 
@@ -52,7 +52,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     thinking: false,
     errorShown: false,
     lastWasError: false,
-    answered: new AnsweredNodes(),
+    answered: new StreamedAnswer(),
     calls: new OpenCalls(),
   });
   const encodeRunless = (record: StampedRecord) => {
@@ -217,16 +217,17 @@ export const LUMINE_TABLE: Table<LumineFold> = {
   reply: carried(
     "chunk [DONE]",
     (fold, { reply }, { envelope }) => {
-      const text = fold.answered.has(envelope.node_id) || reply === "" ? [] : chunks(fold, without(envelope), reply);
+      const missing = fold.answered.missing(envelope.node_id, reply);
+      const text = missing === "" ? [] : chunks(fold, without(envelope), missing);
       return [...text, ...finish(fold, envelope, fold.lastWasError ? "completed" : null)];
     },
-    { note: "its text is that of all chunks of the request; where none was sent, it goes out as one chunk first" },
+    { note: "its text is that of all chunks of the request; what was not streamed of it goes out as one chunk first" },
   ),
   message_chunk: carried(
     "chunk",
     (fold, { content, channel }, { envelope }) => {
       if (channel === "thought") return think(fold, envelope, content);
-      fold.answered.add(envelope.node_id);
+      fold.answered.add(envelope.node_id, content);
       return chunks(fold, envelope, content);
     },
     {

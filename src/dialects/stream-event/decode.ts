@@ -29,6 +29,8 @@ interface Request {
   source: string | undefined;
   live: boolean;
   finished: boolean;
+  /** Text was streamed. */
+  spoke: boolean;
   lastTs: number;
   readonly toolNames: BoundedMap<string>;
   /** Names of calls without an id, oldest first: a result without one answers the oldest. */
@@ -41,6 +43,7 @@ export function createStreamEventDecoder(): Decoder {
     source: undefined,
     live: false,
     finished: false,
+    spoke: false,
     lastTs: 0,
     toolNames: new BoundedMap(MAX_TOOLS),
     namelessCalls: [],
@@ -99,8 +102,14 @@ function extraOfFrame(frame: JsonObject): JsonObject | undefined {
 function envelopeOf({ id }: Request, ts: number | undefined): Envelope {
   return {
     ...(id === undefined ? {} : { run_id: id }),
-    ...(ts === undefined ? {} : { ts: Math.round(ts * 1_000_000) / 1000 }),
+    ...(ts === undefined ? {} : { ts: toMilliseconds(ts) }),
   };
+}
+
+/** Seconds to milliseconds, to the microsecond; a time beyond all calendars is kept within what a number can hold. */
+function toMilliseconds(seconds: number): number {
+  const exact = Math.round(seconds * 1_000_000) / 1000;
+  return Number.isFinite(exact) ? exact : Number.MAX_SAFE_INTEGER * Math.sign(seconds);
 }
 
 function begin(request: Request, frame: JsonObject, issues: Issue[]): EventRecord[] {
@@ -115,6 +124,12 @@ function begin(request: Request, frame: JsonObject, issues: Issue[]): EventRecor
   return [
     { envelope: envelopeOf(request, typeof ts === "number" ? ts : undefined), event: startEvent(request, undefined) },
   ];
+}
+
+/** 002 announces calls without arguments; who sends them all the same should not lose them. */
+function argumentsOf(more: object): JsonObject {
+  const { arguments: given } = more as { readonly arguments?: unknown };
+  return isJsonObject(given) ? given : {};
 }
 
 function startEvent({ id, source }: Request, message: string | undefined): AnyEvent {
@@ -132,6 +147,7 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
     if (request.live) issues.push(raise("request-start-early", "a request begins before the last one's agent_finish"));
     request.live = true;
     request.finished = false;
+    request.spoke = false;
     request.id = frame.request_id ?? undefined;
     request.source = frame.source;
     request.lastTs = frame.ts;
@@ -166,11 +182,11 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
       add({ type: "compression_applied", before_tokens: frame.before_tokens, after_tokens: frame.after_tokens });
       break;
     case "tool_calls_start":
-      for (const [index, { id, name }] of frame.tool_calls.entries()) {
+      for (const [index, { id, name, ...more }] of frame.tool_calls.entries()) {
         if (id !== "") request.toolNames.set(id, name);
         else if (request.namelessCalls.length < MAX_TOOLS) request.namelessCalls.push(name);
         add(
-          { type: "tool_call", ...(id === "" ? {} : { call_id: id }), name, arguments: {} },
+          { type: "tool_call", ...(id === "" ? {} : { call_id: id }), name, arguments: argumentsOf(more) },
           index === 0 ? envelope : plain,
         );
       }
@@ -182,6 +198,7 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
       break;
     }
     case "text_delta":
+      request.spoke = true;
       add({ type: "message_chunk", content: frame.content, id: NODE_NAME });
       break;
     case "error":
@@ -191,6 +208,10 @@ function toRecords(frame: StreamEventFrame, raw: JsonObject, request: Request, i
       const status = frame.status ?? "completed";
       request.live = false;
       request.finished = true;
+      // An answer that was cut short was perhaps not streamed; it is kept.
+      if (status !== "completed" && frame.content !== "" && !request.spoke) {
+        add({ type: "message_chunk", content: frame.content, id: NODE_NAME }, plain);
+      }
       add({ type: "run_end", status }, status === "completed" ? plain : envelope);
       if (status === "completed") add({ type: "reply", reply: frame.content });
       break;

@@ -14,7 +14,7 @@ import { type Encoder, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, omitted, type Table } from "../ledger.ts";
-import { AnsweredNodes } from "../reply-text.ts";
+import { StreamedAnswer } from "../reply-text.ts";
 import { NODE_NAME } from "../tool-values.ts";
 import type { StreamEventFrameType } from "./frames.ts";
 
@@ -38,7 +38,7 @@ interface StreamEventFold {
   lastTs: number;
   /** Ids given to calls that have none, by tool name. */
   readonly madeIds: Map<string, string[]>;
-  readonly answered: AnsweredNodes;
+  readonly answered: StreamedAnswer;
 }
 
 const MAX_REMEMBERED = 10_000;
@@ -57,14 +57,15 @@ export function createStreamEventEncoder(): Encoder {
         pending: new Map(),
         lastTs: 0,
         madeIds: new Map(),
-        answered: new AnsweredNodes(),
+        answered: new StreamedAnswer(),
       };
     },
     before(fold, { envelope, event }) {
       fold.ts = envelope.ts ?? fold.ts;
       countRound(fold, event.type, event as unknown as JsonObject);
       if (event.type === "tool_call" || event.type === "tool_call_chunk") return NO_FRAMES;
-      if (event.type === "reply" || event.type === "run_end")
+      // A call must be announced before anything is told of it, in whatever node run that happens.
+      if (event.type === "reply" || event.type === "run_end" || event.type.startsWith("tool_"))
         return [...fold.pending.keys()].flatMap((node) => announce(fold, node));
       return announce(fold, envelope.node_id ?? "");
     },
@@ -105,7 +106,7 @@ function frameText(
   fold.lastTs = fold.ts;
   const common: JsonObject = {
     type,
-    ts: Math.round(fold.ts * 1000) / 1_000_000,
+    ts: toSeconds(fold.ts),
     source: fold.source,
     ...(fold.requestId === undefined ? {} : { request_id: fold.requestId }),
   };
@@ -113,6 +114,12 @@ function frameText(
   // A frame that came in this dialect keeps its own count of rounds, or its lack of one.
   const { iteration: _iteration, ...rest } = fields;
   return JSON.stringify(mergeExtra({ ...common, ...rest }, extra));
+}
+
+/** Milliseconds to seconds, to the microsecond; a time beyond all calendars is only divided. */
+function toSeconds(ms: number): number {
+  const exact = Math.round(ms * 1000) / 1_000_000;
+  return Number.isFinite(exact) ? exact : ms / 1000;
 }
 
 /** The event's own fields stand at top level and, as 002 has it for retrievals, in `metadata` too. */
@@ -125,8 +132,8 @@ function makeId(fold: StreamEventFold, event: EventOf<"tool_call">, { envelope }
   if (event.call_id !== undefined) return event.call_id;
   const made = `call_${envelope.event_id}`;
   const waiting = fold.madeIds.get(event.name);
-  if (waiting !== undefined) waiting.push(made);
-  else if (fold.madeIds.size < MAX_REMEMBERED) fold.madeIds.set(event.name, [made]);
+  if (waiting !== undefined && waiting.length < MAX_REMEMBERED) waiting.push(made);
+  else if (waiting === undefined && fold.madeIds.size < MAX_REMEMBERED) fold.madeIds.set(event.name, [made]);
   return made;
 }
 
@@ -161,17 +168,17 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold> = {
   reply: carried(
     "agent_finish",
     (fold, { reply }, { envelope }) => {
-      const streamed = fold.source === "execute" || reply === "" || fold.answered.has(envelope.node_id);
-      const text = streamed ? [] : [frameText(fold, {}, "text_delta", { content: reply })];
+      const missing = fold.source === "execute" ? "" : fold.answered.missing(envelope.node_id, reply);
+      const text = missing === "" ? [] : [frameText(fold, {}, "text_delta", { content: missing })];
       return [...text, frameText(fold, envelope, "agent_finish", { content: reply })];
     },
-    { note: "on the stream path, a reply that was not streamed goes out as one `text_delta` first" },
+    { note: "on the stream path, what was not streamed of it goes out as one `text_delta` first" },
   ),
   message_chunk: carried(
     "text_delta",
     (fold, { content, channel }, { envelope }) => {
       if (channel === "thought") return [];
-      fold.answered.add(envelope.node_id);
+      fold.answered.add(envelope.node_id, content);
       return [frameText(fold, envelope, "text_delta", { content })];
     },
     {

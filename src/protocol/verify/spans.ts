@@ -72,15 +72,15 @@ export class Spans {
   }
 
   #checkInside(nodeId: string | undefined, type: string, report: Report): void {
-    if (nodeId !== undefined && this.#open.get(nodeId) === undefined)
+    if (nodeId !== undefined && !this.#open.evicted && this.#open.get(nodeId) === undefined)
       report("span-not-open", `\`${type}\` carries ${nodeId}, which is not open`);
   }
 
   #exit(nodeId: string | undefined, name: string, report: Report): void {
     if (nodeId !== undefined) {
       const entered = this.#open.get(nodeId);
-      if (entered === undefined) report("span-exit-unopened", `${nodeId} is not open`);
-      else if (entered !== name)
+      if (entered === undefined && !this.#open.evicted) report("span-exit-unopened", `${nodeId} is not open`);
+      else if (entered !== undefined && entered !== name)
         report("span-exit-name", `${nodeId} was entered as \`${entered}\` and is left as \`${name}\``);
       this.#open.delete(nodeId);
       return;

@@ -4,11 +4,14 @@ import type { GotExpandEvent, GotPlanEvent, LoomEvent } from "../events.generate
 import type { Report } from "./rules.ts";
 
 const MAX_NODES = 10_000;
+/** Larger graphs are not searched for cycles; one that grows is searched at every step, and so must be smaller. */
+const MAX_PLAN_EDGES = 100_000;
+const MAX_GROWN_EDGES = 5000;
 
 export class Thoughts {
   /** Nodes of the graph; undefined until there is a plan, or once an expansion did not name what it added. */
   #known: Set<string> | undefined;
-  readonly #edges = new Map<string, string[]>();
+  #edges: (readonly string[])[] = [];
   readonly #state = new BoundedMap<"started" | "ended">(MAX_NODES);
 
   check(event: LoomEvent, report: Report): void {
@@ -59,7 +62,7 @@ export class Thoughts {
       report("got-counts", `edge_count is ${edge_count}, edges has ${edges.length}`);
     sameLength("labels", labels, "node_ids", node_ids.length, report);
     this.#known = node_ids.length > MAX_NODES ? undefined : new Set(node_ids);
-    this.#edges.clear();
+    this.#edges = [];
     this.#connect(edges, report);
   }
 
@@ -76,30 +79,43 @@ export class Thoughts {
   }
 
   #connect(edges: readonly (readonly string[])[] | undefined, report: Report): void {
-    for (const edge of edges ?? []) {
-      const [from, to] = edge;
-      if (from === undefined || to === undefined || edge.length !== 2) {
-        report("got-edge", "an edge is a pair of node ids");
-        continue;
-      }
-      const stranger = [from, to].find((id) => this.#known !== undefined && !this.#known.has(id));
-      if (stranger !== undefined) report("got-edge", `the edge ${from} → ${to} names ${stranger}, which is no node`);
-      else if (this.#reaches(to, from)) report("got-cycle", `the edge ${from} → ${to} closes a cycle`);
-      else this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
+    if (edges === undefined || edges.length === 0) return;
+    const broken = edges.find((edge) => edge.length !== 2 || edge.some((id) => this.#known?.has(id) === false));
+    if (broken !== undefined) {
+      report("got-edge", `the edge ${broken.slice(0, 4).join(" → ").slice(0, 80)} is not a pair of known nodes`);
+      return;
     }
+    if (this.#edges.length + edges.length > (this.#edges.length === 0 ? MAX_PLAN_EDGES : MAX_GROWN_EDGES)) return;
+    for (const edge of edges) this.#edges.push(edge);
+    const node = findOnCycle(this.#edges);
+    if (node === undefined) return;
+    report("got-cycle", `node ${node} depends on itself`);
+    this.#edges = [];
   }
+}
 
-  #reaches(from: string, goal: string): boolean {
-    const seen = new Set<string>();
-    const queue = [from];
-    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
-      if (node === goal) return true;
-      if (seen.has(node)) continue;
-      seen.add(node);
-      queue.push(...(this.#edges.get(node) ?? []));
-    }
-    return false;
+/** Nodes are taken away that nothing leads to, until none is left, or only those on a cycle or behind one. */
+function findOnCycle(edges: readonly (readonly string[])[]): string | undefined {
+  const next = new Map<string, string[]>();
+  const incoming = new Map<string, number>();
+  for (const [from = "", to = ""] of edges) {
+    const list = next.get(from);
+    if (list === undefined) next.set(from, [to]);
+    else list.push(to);
+    incoming.set(to, (incoming.get(to) ?? 0) + 1);
+    if (!incoming.has(from)) incoming.set(from, 0);
   }
+  const free = [...incoming].filter(([, count]) => count === 0).map(([id]) => id);
+  for (let id = free.pop(); id !== undefined; id = free.pop()) {
+    incoming.delete(id);
+    for (const to of next.get(id) ?? []) {
+      const left = (incoming.get(to) ?? 0) - 1;
+      incoming.set(to, left);
+      if (left === 0) free.push(to);
+    }
+  }
+  const [node] = incoming.keys();
+  return node;
 }
 
 function sameLength(

@@ -23,6 +23,7 @@ interface Call {
 }
 
 const MAX_CALLS = 10_000;
+/** Of one run, over all its open calls. */
 const MAX_ARGUMENT_TEXT = 256 * 1024;
 
 export class ToolCalls {
@@ -30,6 +31,8 @@ export class ToolCalls {
   /** Key of the call whose arguments are streaming, by node run and index. */
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
   readonly #keys = new CallKeys();
+  /** Characters of streamed arguments held, over all open calls. */
+  #held = 0;
   readonly #expectsStart: boolean;
   count = 0;
 
@@ -41,21 +44,17 @@ export class ToolCalls {
     switch (event.type) {
       case "tool_call_chunk": {
         const slot = `${node}\n${event.index ?? ""}`;
-        const key =
-          event.call_id ??
-          (event.name === undefined ? this.#streaming.get(slot) : undefined) ??
-          `name:${event.name ?? ""}`;
+        const latest = this.#streaming.get(slot);
+        const joins =
+          latest !== undefined && (event.name === undefined || this.#calls.get(latest)?.name === event.name);
+        const key = event.call_id ?? (joins ? latest : `name:${event.name ?? ""}`);
         this.#streaming.set(slot, key);
         let call = this.#calls.get(key);
         if (call === undefined || (call.state === "ended" && event.call_id === undefined))
           call = this.#open(key, event.name, "streaming");
         if (call.state !== "streaming")
           report("tool-call-twice", `arguments of ${label(event)} go on after the call was made`);
-        if (call.text !== undefined)
-          call.text =
-            call.text.length + event.arguments_delta.length > MAX_ARGUMENT_TEXT
-              ? undefined
-              : call.text + event.arguments_delta;
+        this.#gather(call, event.arguments_delta);
         this.#checkName(call, event.name, report);
         return;
       }
@@ -77,6 +76,7 @@ export class ToolCalls {
         this.count++;
         this.#checkName(call, event.name, report);
         checkArguments(call, event, report);
+        this.#held -= call.text?.length ?? 0;
         if (call.state === "streaming") call.state = "called";
         call.called = true;
         call.text = "";
@@ -103,6 +103,7 @@ export class ToolCalls {
       case "tool_output":
       case "tool_progress": {
         const call = this.#calls.get(this.#keys.keyOf(event, "running"));
+        if (call === undefined && this.#calls.evicted) return;
         if (call?.state !== "started") report("tool-output-unstarted", `${label(event)} is not running`);
         else this.#checkName(call, event.name, report);
         return;
@@ -110,8 +111,9 @@ export class ToolCalls {
       case "tool_end": {
         const key = this.#keys.keyOf(event, "end");
         const call = this.#calls.get(key);
-        if (call === undefined) report("tool-end-uncalled", `${label(event)} was neither called nor started`);
-        else {
+        if (call === undefined) {
+          if (!this.#calls.evicted) report("tool-end-uncalled", `${label(event)} was neither called nor started`);
+        } else {
           this.#checkName(call, event.name, report);
           if (call.state === "ended") report("tool-end-twice", `${label(event)} ended before`);
           else if (call.state !== "started" && !event.is_error && this.#expectsStart) {
@@ -138,7 +140,7 @@ export class ToolCalls {
     const key = this.#keys.keyOf(event, "start");
     const call = this.#calls.get(key);
     if (call === undefined) {
-      report("tool-start-uncalled", `${label(event)} was not called`);
+      if (!this.#calls.evicted) report("tool-start-uncalled", `${label(event)} was not called`);
       this.#open(key, event.name, "started");
       return;
     }
@@ -147,6 +149,18 @@ export class ToolCalls {
     else if (call.state === "ended") report("tool-start-twice", `${label(event)} has ended`);
     else if (call.state === "rejected") report("tool-start-rejected", `${label(event)} was refused`);
     call.state = "started";
+  }
+
+  /** Holds streamed arguments for the comparison with the call, while there is room for them. */
+  #gather(call: Call, delta: string): void {
+    if (call.text === undefined) return;
+    if (this.#held + delta.length <= MAX_ARGUMENT_TEXT) {
+      this.#held += delta.length;
+      call.text += delta;
+      return;
+    }
+    this.#held -= call.text.length;
+    call.text = undefined;
   }
 
   #open(key: string, name: string | undefined, state: CallState): Call {

@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from "../bounded-map.ts";
 import type { EventOf, EventRecord } from "../record.ts";
-import { isTerminal, mayLackRun } from "../record.ts";
+import { isKnownEvent, isTerminal, mayLackRun } from "../record.ts";
 import { createRaise, type Issue } from "../rules.ts";
 import { LIFECYCLE_RULES, type Report } from "./rules.ts";
 import { RunState } from "./run.ts";
@@ -16,7 +16,7 @@ export interface VerifierOptions {
   readonly expectsToolStart?: boolean;
   /** Sessions remembered at once; the one longest untouched is forgotten. */
   readonly maxSessions?: number;
-  /** Runs going at once in one session. */
+  /** Runs going at once, over all sessions. */
   readonly maxLiveRuns?: number;
 }
 
@@ -31,7 +31,6 @@ export interface VerifierTotals {
 interface Session {
   lastId: number | undefined;
   contiguous: boolean;
-  readonly live: BoundedMap<RunState>;
   /** Runs that are over. */
   readonly ended: BoundedMap<true>;
   /** The last run ended and had a run_start: what follows without one is out of place. */
@@ -40,17 +39,31 @@ interface Session {
   readonly todos: BoundedMap<ReadonlySet<string>>;
 }
 
-const MAX_ENDED = 1000;
-const MAX_LISTS = 1000;
+interface LiveRun {
+  readonly sessionId: string | undefined;
+  readonly run: RunState;
+}
+
+/** No two pairs have the same. */
+function liveKey(session: string | undefined, run: string | undefined): string {
+  return `${session?.length ?? "-"}:${session ?? ""}${run === undefined ? "-" : `:${run}`}`;
+}
+
+/** Of one session. */
+const MAX_ENDED = 100;
+const MAX_LISTS = 100;
 
 export class Verifier {
   readonly #sessions: BoundedMap<Session>;
+  /** Over all sessions: what is held does not multiply. */
+  readonly #live: BoundedMap<LiveRun>;
   readonly #options: Required<VerifierOptions>;
   readonly totals: VerifierTotals = { sessions: 0, runs: 0, spans: 0, toolCalls: 0, tokens: 0 };
 
   constructor({ expectsToolStart = true, maxSessions = 10_000, maxLiveRuns = 1000 }: VerifierOptions = {}) {
     this.#options = { expectsToolStart, maxSessions, maxLiveRuns };
     this.#sessions = new BoundedMap(maxSessions);
+    this.#live = new BoundedMap(maxLiveRuns);
   }
 
   check(record: EventRecord): readonly Issue[] {
@@ -67,7 +80,7 @@ export class Verifier {
     this.totals.toolCalls += run.tools.count - before.calls;
     this.totals.tokens += run.tokens - before.tokens;
     if (isTerminal(record.event)) {
-      session.live.delete(run.id ?? "");
+      this.#live.delete(liveKey(record.envelope.session_id, run.id));
       if (run.id !== undefined) session.ended.set(run.id, true);
       session.sealed = run.started;
     }
@@ -76,9 +89,7 @@ export class Verifier {
 
   /** Runs that are still going: at the end of a stream, those that were cut. */
   *liveRuns(): Generator<{ readonly sessionId: string | undefined; readonly runId: string | undefined }> {
-    for (const [id, session] of this.#sessions.entries()) {
-      for (const run of session.live.values()) yield { sessionId: id === "" ? undefined : id, runId: run.id };
-    }
+    for (const { sessionId, run } of this.#live.values()) yield { sessionId, runId: run.id };
   }
 
   #openSession(): Session {
@@ -86,7 +97,6 @@ export class Verifier {
     return {
       lastId: undefined,
       contiguous: false,
-      live: new BoundedMap(this.#options.maxLiveRuns),
       ended: new BoundedMap(MAX_ENDED),
       sealed: false,
       remarkedEnvelope: false,
@@ -96,8 +106,8 @@ export class Verifier {
 
   #runOf(session: Session, { envelope, event }: EventRecord, report: Report): RunState | undefined {
     const id = envelope.run_id;
-    const key = id ?? "";
-    const live = session.live.get(key);
+    const key = liveKey(envelope.session_id, id);
+    const live = this.#live.get(key)?.run;
     const starts = event.type === "run_start";
     if (live !== undefined) {
       // A run without a name that is started again is another run; the last one was never ended.
@@ -107,7 +117,7 @@ export class Verifier {
       report("after-reply", `run ${id} is over`);
       return undefined;
     } else if (id === undefined && !starts) {
-      if (mayLackRun(event)) return undefined;
+      if (mayLackRun(event) || !isKnownEvent(event)) return undefined;
       if (session.sealed) {
         report("after-reply", `\`${event.type}\` follows the end of the run, with no run_start between`);
         return undefined;
@@ -117,7 +127,7 @@ export class Verifier {
     if (starts) session.sealed = false;
     const run = new RunState(id, starts, this.#options.expectsToolStart);
     this.totals.runs++;
-    session.live.set(key, run);
+    this.#live.set(key, { sessionId: envelope.session_id, run });
     return run;
   }
 }
