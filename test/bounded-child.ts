@@ -10,6 +10,7 @@ const envelope = (i: number) => ({ session_id: `session-${i}-${"x".repeat(40)}`,
 /** Each stream is a way to leave things open. */
 const STREAMS: { readonly [name: string]: (i: number) => object } = {
   sessions: (i) => ({ ...envelope(i), type: "run_start", run_id: `run-${i}`, message: "Hi" }),
+  both: (i) => ({ session_id: `s-${i % 5000}`, event_id: i + 1, type: "run_start", run_id: `run-${i}` }),
   runs: (i) => ({ session_id: "s", event_id: i + 1, type: "run_start", run_id: `run-${i}` }),
   spans: (i) => ({
     session_id: "s",
@@ -120,5 +121,16 @@ const FOREIGN: { readonly [dialect: string]: (i: number) => object } = {
 for (const [name, make] of Object.entries(FOREIGN)) {
   const doctor = createStreamCheck(DIALECTS[name as keyof typeof DIALECTS]);
   for (let i = 0; i < count; i++) doctor.check(JSON.stringify(make(i)));
+}
+// Requests that did end leave nothing behind but their ids.
+const doctor = createStreamCheck(DIALECTS.engine);
+for (let i = 0; i < count / 10; i++) {
+  const frames = [
+    { type: "session_start", data: { session_id: "s", request_id: `r-${i}` } },
+    { type: "content", data: { content: "w".repeat(100_000) } },
+    { type: "session_end", data: { status: "completed" } },
+  ];
+  for (const [sequence, frame] of frames.entries())
+    doctor.check(JSON.stringify({ ...frame, metadata: { request_id: `r-${i}`, timestamp: 1, sequence } }));
 }
 process.stdout.write("done\n");

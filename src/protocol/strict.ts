@@ -27,7 +27,11 @@ export function wrapEvent(event: AnyEvent): JsonObject {
 export function unwrapEvent(value: unknown): AnyEvent | undefined {
   if (!isJsonObject(value) || !Object.hasOwn(value, MARK)) return undefined;
   const { [MARK]: type, ...payload } = value;
-  return typeof type === "string" ? dropEnvelopeNames({ ...payload, type }) : undefined;
+  return typeof type === "string" ? dropEnvelopeNames({ type, ...withoutType(payload) }) : undefined;
+}
+
+function withoutType({ type: _type, ...payload }: JsonObject): JsonObject {
+  return payload;
 }
 
 /**

@@ -6,7 +6,6 @@ import {
   type AnyEvent,
   type CustomEvent,
   dropEnvelopeNames,
-  type Envelope,
   EVENT_TYPES,
   EVENTS,
   type EventType,
@@ -19,11 +18,13 @@ import {
   isSpecified,
   type Json,
   type JsonObject,
+  type ReplyEvent,
   type SpecifiedType,
   unwrapValue,
   wrapEvent,
 } from "../../protocol/index.ts";
 import type { Decoded, Decoder, Dialect, Encoder } from "../dialect.ts";
+import { collectExtra, extraOf, mergeExtra, withExtra } from "../extra.ts";
 import type { Fate } from "../ledger.ts";
 import { dropNulls, sectionOf } from "../loom/decode.ts";
 import { loom } from "../loom/index.ts";
@@ -95,12 +96,12 @@ function renameToId(body: Json): Json {
 }
 
 function createExportEncoder(): Encoder {
-  return { encode: ({ event }) => [exportText(event)] };
+  return { encode: ({ envelope, event }) => [exportText(event, extraOf(envelope, "export"))] };
 }
 
-function exportText(event: AnyEvent): string {
+function exportText(event: AnyEvent, extra: JsonObject | undefined): string {
   const { type, ...payload } = event as JsonObject & { readonly type: string };
-  if (type === "reply") return JSON.stringify(payload);
+  if (type === "reply") return JSON.stringify(mergeExtra(payload, extra));
   if (type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);
   if (!isPlain(event) || !isSpecified(type)) return JSON.stringify({ Custom: wrapEvent(event) });
   const special = BODIES[type];
@@ -140,7 +141,8 @@ function decodeFrame(frame: JsonObject): Decoded {
       records: [],
       issues: [issueOfFault({ rule: "field-type", path: key, message: `\`${key}\` must be an object` }, "001 §6")],
     };
-  const event = { ...payload, type } as AnyEvent;
+  const { type: _type, ...own } = payload;
+  const event = { type, ...own } as unknown as AnyEvent;
   return decodeEvent(type === "custom" ? (unwrapValue((event as CustomEvent).value) ?? event) : event);
 }
 
@@ -152,16 +154,22 @@ function renameFault(fault: Fault, type: string): Fault {
     : { ...fault, path: name, message: fault.message.replace(`\`${fault.path}\``, `\`${name}\``) };
 }
 
-/** The reply is the same as on the `loom` wire, and may carry the envelope 001 §5 recommends. */
+/** The reply may carry the envelope 001 §5 recommends. No other frame here can, so it says nothing; it is kept, as extra. */
 function decodeReply(frame: JsonObject): Decoded {
-  const { session_id, node_id, event_id } = frame;
-  const envelope: Envelope = {
-    ...(typeof session_id === "string" ? { session_id } : {}),
-    ...(typeof node_id === "string" ? { node_id } : {}),
-    ...(typeof event_id === "number" && Number.isSafeInteger(event_id) && event_id >= 0 ? { event_id } : {}),
+  const { records, issues } = decodeEvent({ ...frame, type: "reply" });
+  const extra = collectExtra(frame, EVENTS.reply.fields);
+  return {
+    records: records.map(({ envelope, event }) => ({
+      envelope: withExtra(envelope, "export", extra),
+      event: dropExtra(event),
+    })),
+    issues,
   };
-  const { records, issues } = decodeEvent({ ...frame, type: "reply" } as unknown as AnyEvent);
-  return { records: records.map(({ event }) => ({ envelope, event })), issues };
+}
+
+/** The reply alone: all else of its frame is kept as extra. */
+function dropExtra(event: AnyEvent): AnyEvent {
+  return { type: "reply", reply: (event as ReplyEvent).reply };
 }
 
 function decodeEvent(given: AnyEvent): Decoded {

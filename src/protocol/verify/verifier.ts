@@ -60,7 +60,7 @@ export class Verifier {
   readonly #options: Required<VerifierOptions>;
   readonly totals: VerifierTotals = { sessions: 0, runs: 0, spans: 0, toolCalls: 0, tokens: 0 };
 
-  constructor({ expectsToolStart = true, maxSessions = 10_000, maxLiveRuns = 1000 }: VerifierOptions = {}) {
+  constructor({ expectsToolStart = true, maxSessions = 10_000, maxLiveRuns = 10_000 }: VerifierOptions = {}) {
     this.#options = { expectsToolStart, maxSessions, maxLiveRuns };
     this.#sessions = new BoundedMap(maxSessions);
     this.#live = new BoundedMap(maxLiveRuns);
