@@ -16,13 +16,27 @@ import { compare, type Comparison, print, report, times } from "./measure.ts";
 const FRAMES = 50_000;
 const FOUND =
   "Chapter two tells how the loom was built, who paid for it, and why the second beam had to be replaced. ".repeat(8);
-/** What was said in the turns before: the state of a conversation holds it. */
-const HISTORY = [
-  { role: "user", content: "Which book is this, and who wrote it?" },
-  { role: "assistant", content: `It is the chronicle of a workshop. ${FOUND.slice(0, 300)}` },
-  { role: "user", content: "第一章讲了什么？" },
-  { role: "assistant", content: "第一章介绍了作坊的由来：三代织工、两场火灾和一架从未完工的织机。".repeat(4) },
-];
+/** What was said in the turns before: the state of a conversation holds it. Every fifth run is in Chinese. */
+const ENGLISH = {
+  words: ["The ", "answer ", "is ", "in ", "the ", "second ", "chapter", ", ", "line ", "forty-two.\n"],
+  found: FOUND,
+  history: [
+    { role: "user", content: "Which book is this, and who wrote it?" },
+    { role: "assistant", content: `It is the chronicle of a workshop. ${FOUND.slice(0, 300)}` },
+    { role: "user", content: "And what is the first chapter about?" },
+    { role: "assistant", content: `About its beginnings. ${FOUND.slice(0, 300)}` },
+  ],
+};
+const CHINESE = {
+  words: ["答案", "就", "在", "第二", "章", "，", "第", "四十二", "行", "。\n"],
+  found: "第二章讲述织机如何建成、由谁出资，以及第二根横梁为何必须更换。".repeat(8),
+  history: [
+    { role: "user", content: "这是哪本书？作者是谁？" },
+    { role: "assistant", content: "这是一部作坊的编年史，由三代织工共同写成。".repeat(4) },
+    { role: "user", content: "第一章讲了什么？" },
+    { role: "assistant", content: "第一章介绍了作坊的由来：两场火灾和一架从未完工的织机。".repeat(4) },
+  ],
+};
 const BATCH = 64;
 const CHUNK = 64 * 1024;
 let missed = false;
@@ -31,16 +45,16 @@ const check = (...result: Parameters<typeof report>) => {
 };
 
 /**
- * The records of runs as agents write them: mostly text in two languages, some reasoning and arguments, a few of
+ * The records of runs as agents write them: mostly text, in one language or the other, some reasoning and arguments, a few of
  * everything else, with the state after each step; ids as long as those of real sessions and providers.
  */
 function realisticRecords(count: number): StampedRecord[] {
-  const words = ["The ", "answer ", "is ", "in ", "the ", "第二", "章节", ", ", "line ", "forty-two.\n"];
   const records: StampedRecord[] = [];
   let n = 0;
   while (records.length < count) {
     const run_id = `run-8a41c6f0d2b94e7f-${++n}`;
-    const messages = [...HISTORY, { role: "user", content: "What does the second chapter say?" }];
+    const { words, found, history } = n % 5 === 0 ? CHINESE : ENGLISH;
+    const messages = [...history, { role: "user", content: "What does the second chapter say?" }];
     const step = (id: string, node_id: string, step: number, content: string) => {
       messages.push({ role: "assistant", content });
       const state = { messages: [...messages], iteration: step };
@@ -106,14 +120,14 @@ function realisticRecords(count: number): StampedRecord[] {
         type: "tool_end",
         call_id: "call_Jm3kT0qv9ZbXwR5uYd2LsA1c",
         name: "search",
-        result: FOUND,
+        result: found,
         is_error: false,
         output: { hits: [{ title: "Chapter two", score: 0.9 }] },
         duration_ms: 41,
       },
       "run-act-2",
     );
-    step("act", "run-act-2", 2, FOUND);
+    step("act", "run-act-2", 2, found);
     put({ type: "node_enter", id: "think" }, "run-think-3");
     for (let i = 0; i < 120; i++)
       put({ type: "message_chunk", content: words[i % 10] ?? "", id: "think" }, "run-think-3");

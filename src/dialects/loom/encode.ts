@@ -31,34 +31,37 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
   const writer = new ByteWriter();
   const startOf = createStartCache(strict);
   const nameOf = createNameCache();
+  /** What comes before the event, as bytes. */
+  const writeHead = (start: Start, { event_id, ts }: StampedEnvelope): void => {
+    writer.bytes(start.bytes);
+    writer.integer(event_id);
+    if (ts === undefined) return;
+    writer.bytes(TS);
+    writer.integer(ts);
+  };
   const write = ({ envelope, event }: StampedRecord): void => {
     if (!withEnvelope) {
       writer.text(`${eventText(event, strict)}\n`);
       return;
     }
     const start = startOf(envelope, event);
-    if (!isBareChunk(event) || isRare(envelope) || (strict && event.type !== "message_chunk")) {
-      const head = `${start.text}${envelope.event_id}${restText(envelope, event)}`;
-      const body = eventText(event, strict);
-      if (body.length < LONG_BODY) {
-        writer.text(`${head},${body.slice(1)}\n`);
-        return;
-      }
-      // The event's opening brace gives way to the comma that joins it to the envelope.
-      writer.text(head);
-      writer.longText(body, COMMA);
-      writer.text("\n");
+    const isRare = isRareEnvelope(envelope) || event.type === "got_expand";
+    if (!isRare && isBareChunk(event) && (event.type === "message_chunk" || !strict)) {
+      writeHead(start, envelope);
+      writer.bytes(event.type === "message_chunk" ? MESSAGE_START : REASONING_START);
+      writer.jsonString(event.content);
+      writer.bytes(nameOf(event.id));
       return;
     }
-    writer.bytes(start.bytes);
-    writer.integer(envelope.event_id);
-    if (envelope.ts !== undefined) {
-      writer.bytes(TS);
-      writer.integer(envelope.ts);
+    const body = eventText(event, strict);
+    if (isRare || body.length < LONG_BODY) {
+      writer.text(`${start.text}${envelope.event_id}${restText(envelope, event)},${body.slice(1)}\n`);
+      return;
     }
-    writer.bytes(event.type === "message_chunk" ? MESSAGE_START : REASONING_START);
-    writer.jsonString(event.content);
-    writer.bytes(nameOf(event.id));
+    // The event's opening brace gives way to the comma that joins it to the envelope.
+    writeHead(start, envelope);
+    writer.longText(body, COMMA);
+    writer.bytes(NEWLINE);
   };
   return {
     encode(records) {
@@ -70,6 +73,7 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
 
 const utf8 = new TextEncoder();
 const COMMA = 0x2c;
+const NEWLINE = utf8.encode("\n");
 /** From this length on a body is worth a conversion of its own: one character beyond Latin-1 doubles all that is with it. */
 const LONG_BODY = 1024;
 const TS = utf8.encode(',"ts":');
@@ -77,7 +81,7 @@ const MESSAGE_START = utf8.encode(',"type":"message_chunk","content":');
 const REASONING_START = utf8.encode(',"type":"reasoning_chunk","content":');
 
 /** An envelope with more than ids and a whole number of milliseconds. */
-function isRare({ ts, prev_event_id, ext }: Envelope): boolean {
+function isRareEnvelope({ ts, prev_event_id, ext }: Envelope): boolean {
   return (
     prev_event_id !== undefined || ext !== undefined || (ts !== undefined && (!Number.isSafeInteger(ts) || ts < 0))
   );
