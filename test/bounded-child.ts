@@ -37,6 +37,8 @@ const STREAMS: { readonly [name: string]: (i: number) => object } = {
     name: "t",
     arguments: { text: "y".repeat(100) },
   }),
+  names: (i) => ({ type: "node_enter", id: `node-${i}-${"x".repeat(100)}` }),
+  toolNames: (i) => ({ type: "tool_start", name: `tool-${i}-${"x".repeat(100)}` }),
   arguments: (i) => ({
     session_id: "s",
     run_id: "r",

@@ -48,7 +48,7 @@ export function createFoldEncoder<Fold>(hooks: FoldHooks<Fold>): Encoder {
         // a record without one belongs to the session alone.
         if (last.get(session) !== "" && mayLackRun(event)) {
           if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
-          dropped++;
+          if (hooks.table[event.type as EventType].fate !== "omitted") dropped++;
           return NO_FRAMES;
         }
         // An event nobody here knows opens no run.

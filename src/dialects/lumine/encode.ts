@@ -3,7 +3,9 @@
  * derive from the session, the record and the frame's place in it.
  */
 import {
+  BoundedMap,
   type EventOf,
+  type EventType,
   isJsonObject,
   isTerminal,
   type Json,
@@ -42,6 +44,8 @@ export const DONE = "[DONE]";
 
 /** Records outside any request that wait for the next one; beyond this the oldest is dropped. */
 const MAX_HELD = 1000;
+/** Sessions with a request going. */
+const MAX_LIVE_SESSIONS = 1000;
 
 export function createLumineEncoder({ follow = false }: EncoderOptions = {}): Encoder {
   const create = ({ envelope }: StampedRecord): LumineFold => ({
@@ -60,12 +64,12 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
   let held: StampedRecord[] = [];
-  const live = new Set<string>();
+  const live = new BoundedMap<true>(MAX_LIVE_SESSIONS);
   return createFoldEncoder<LumineFold>({
     table: LUMINE_TABLE,
     held: () => held.length,
     create(record) {
-      live.add(record.envelope.session_id);
+      live.set(record.envelope.session_id, true);
       return create(record);
     },
     before(fold, { envelope, event }) {
@@ -79,7 +83,8 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
       return waiting.flatMap(encodeRunless);
     },
     encodeRunless(record) {
-      if (follow || live.has(record.envelope.session_id)) return encodeRunless(record);
+      if (follow || live.get(record.envelope.session_id) !== undefined) return encodeRunless(record);
+      if (LUMINE_TABLE[record.event.type as EventType].fate === "omitted") return NO_FRAMES;
       held.push(record);
       if (held.length > MAX_HELD) held.shift();
       return NO_FRAMES;

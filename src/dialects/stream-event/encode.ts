@@ -42,6 +42,8 @@ interface StreamEventFold {
 }
 
 const MAX_REMEMBERED = 10_000;
+/** Calls announced together. */
+const MAX_ANNOUNCED = 1000;
 
 export function createStreamEventEncoder(): Encoder {
   return createFoldEncoder<StreamEventFold>({
@@ -199,7 +201,7 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold> = {
       };
       pending.calls.push({ id: makeId(fold, event, record), name: event.name });
       fold.pending.set(node, pending);
-      return [];
+      return pending.calls.length < MAX_ANNOUNCED ? [] : announce(fold, node);
     },
     {
       loses: ["arguments", "description", "index", "raw_arguments"],

@@ -12,7 +12,7 @@ const MAX_OPEN = 10_000;
 export class Spans {
   readonly #open = new BoundedMap<string>(MAX_OPEN);
   /** Open spans without a node_id, by name. */
-  readonly #unnamed = new Map<string, number>();
+  readonly #unnamed = new BoundedMap<number>(MAX_OPEN);
   count = 0;
   /** Frames may have been left out, or come before this stream began: a span may be open without our having seen it. */
   lenient = false;
@@ -68,7 +68,7 @@ export class Spans {
   }
 
   #runs(name: string): boolean {
-    return this.#unnamed.has(name) || [...this.#open.values()].includes(name);
+    return this.#unnamed.get(name) !== undefined || [...this.#open.values()].includes(name);
   }
 
   #checkInside(nodeId: string | undefined, type: string, report: Report): void {
@@ -86,8 +86,9 @@ export class Spans {
       return;
     }
     const open = this.#unnamed.get(name);
-    if (open === undefined) report("span-exit-unopened", `\`${name}\` was not entered`);
-    else if (open === 1) this.#unnamed.delete(name);
+    if (open === undefined) {
+      if (!this.#unnamed.evicted) report("span-exit-unopened", `\`${name}\` was not entered`);
+    } else if (open === 1) this.#unnamed.delete(name);
     else this.#unnamed.set(name, open - 1);
   }
 }
