@@ -55,6 +55,8 @@ export interface Dialect {
   createEncoder(options?: EncoderOptions): Encoder;
   /** A faster way to the same bytes, where there is one. */
   createBatchEncoder?(options?: EncoderOptions): BatchEncoder;
+  /** Whether a record's frames depend on those before it: then one who begins midway must first be shown its run. */
+  readonly folds: boolean;
   /** What becomes of each event type. */
   readonly ledger: { readonly [T in EventType]: Fate };
   /** Rules of this wire beyond those of frames and life cycles. */

@@ -49,6 +49,7 @@ export {
   isCarried,
   type StreamConverter,
 } from "./convert-stream.ts";
+export { createRecordReader } from "./loom/decode.ts";
 export { createStamper } from "./stamp.ts";
 export { dialectSchema, dialectSchemas } from "./schemas.ts";
 export { createBatchEncoder } from "./encode-batch.ts";

@@ -16,8 +16,52 @@ export const ERROR_CODES = {
   iteration_limit: "execution",
   approval_expired: "timeout",
   interrupted: "system",
+  run_failed: "execution",
+  cancelled: "execution",
+  // Sessions, runs and who may write them.
+  unknown_session: "validation",
+  session_exists: "validation",
+  session_closed: "system",
+  invalid_name: "validation",
+  lease_held: "execution",
+  fenced: "system",
+  conflict: "system",
+  unknown_run: "validation",
+  run_exists: "validation",
+  run_live: "execution",
+  run_ended: "execution",
+  // Reading.
+  cursor_invalid: "validation",
+  cursor_stale: "validation",
+  cursor_ahead: "validation",
+  evicted: "validation",
+  // Commands.
+  invalid_command: "validation",
+  command_conflict: "validation",
+  command_settled: "validation",
+  unknown_call: "validation",
+  already_answered: "validation",
+  approval_mismatch: "validation",
+  unknown_todo: "validation",
+  // Limits.
+  event_too_large: "validation",
+  batch_too_large: "validation",
+  backlog_full: "system",
+  inbox_full: "system",
+  queue_full: "system",
+  too_many_open: "system",
+  // The store.
   store_failed: "system",
+  store_full: "system",
+  store_busy: "system",
+  store_read_only: "system",
+  store_corrupt: "system",
+  store_newer: "system",
+  store_closed: "system",
+  import_invalid: "validation",
 } as const satisfies { readonly [code: string]: ErrorType };
+
+export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** The class an error is shown under where the error itself does not say. */
 export function errorTypeOf(error: {

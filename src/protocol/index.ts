@@ -54,10 +54,11 @@ export {
   type UsageEvent,
   type ValuesEvent,
 } from "./events.generated.ts";
-export { ERROR_CODES, type ErrorType, errorTypeOf } from "./error-codes.ts";
+export { ERROR_CODES, type ErrorCode, type ErrorType, errorTypeOf } from "./error-codes.ts";
 export { describeValue, type Fault, type FaultRule, type Hint } from "./fault.ts";
 export { isDeeperThan, isJsonObject, type Json, type JsonObject, MAX_JSON_DEPTH } from "./json.ts";
 export { shapeSchema, unionSchema } from "./json-schema.ts";
+export { isLoomError, LoomError } from "./loom-error.ts";
 export {
   type AnyEvent,
   type EventOf,

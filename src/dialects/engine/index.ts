@@ -12,6 +12,7 @@ export const engine: Dialect = {
   title: "Streaming output protocol of the engine (003)",
   createDecoder: createEngineDecoder,
   createEncoder: createEngineEncoder,
+  folds: true,
   ledger: ENGINE_TABLE,
   rules: ENGINE_RULES,
   unended: { name: "session-end-missing", rule: ENGINE_RULES["session-end-missing"] },

@@ -198,6 +198,7 @@ export const exportDialect: Dialect = {
   title: "EXPORT_SPEC single-key form (000/001 §6)",
   createDecoder: createExportDecoder,
   createEncoder: createExportEncoder,
+  folds: false,
   ledger,
   rules: {},
   unended: loom.unended,

@@ -6,6 +6,7 @@ import {
   type AnyEvent,
   type CustomEvent,
   ENVELOPE,
+  type EventRecord,
   EVENTS,
   findEnvelopeFault,
   findLoomEventCode,
@@ -46,6 +47,24 @@ export function createLoomDecoder(): Decoder {
   };
 }
 
+/**
+ * Reads back the frames `createLoomEncoder` wrote in the extended form. Such a frame says itself which run it belongs to,
+ * so what is read depends on no other frame: a log may begin to read anywhere.
+ */
+export function createRecordReader(): (text: string) => EventRecord | undefined {
+  const codes = new LastCode();
+  return (text) => {
+    let frame: unknown;
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+    if (!isJsonObject(frame)) return undefined;
+    return (readQuickly(frame, codes) ?? readFrame(frame)).records[0];
+  };
+}
+
 /** Frames of one type come in long rows, and finding a type among many costs more than comparing it with the last. */
 class LastCode {
   #type = "";
@@ -64,7 +83,7 @@ class LastCode {
  * The short way, for what our own sender writes: all of the envelope, an event with declared fields, nothing else. It
  * gives up, having done nothing, at whatever is out of the ordinary; the long way has the last word on it.
  */
-function readQuickly(frame: JsonObject, codes: LastCode, turns: Turns): Decoded | undefined {
+function readQuickly(frame: JsonObject, codes: LastCode, turns?: Turns): Decoded | undefined {
   const { type, session_id, run_id, node_id, event_id, ts } = frame;
   if (typeof session_id !== "string" || typeof run_id !== "string" || typeof ts !== "number" || !Number.isFinite(ts))
     return undefined;
@@ -81,12 +100,12 @@ function readQuickly(frame: JsonObject, codes: LastCode, turns: Turns): Decoded 
   if (event === undefined || (kind === "custom" && holdsMark((event as CustomEvent).value))) return undefined;
   // An object made whole is much cheaper than one that grows.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
-  turns.attribute(envelope, event);
+  turns?.attribute(envelope, event);
   return { records: [{ envelope, event }], issues: NO_ISSUES };
 }
 
 /** Parts a frame into envelope and event, checks both, and says which run it belongs to. */
-function readFrame(frame: JsonObject, turns: Turns): Decoded {
+function readFrame(frame: JsonObject, turns?: Turns): Decoded {
   const kind = kindOf(frame);
   if (kind === undefined) {
     const seen = frame["type"] === undefined ? "neither `type` nor `reply`" : "a `type` that is not a string";
@@ -101,7 +120,7 @@ function readFrame(frame: JsonObject, turns: Turns): Decoded {
   const section = sectionOf(given.type);
   if (fault !== undefined) return refuse(issueOfFault(fault, section));
   const event = dropNulls(given);
-  turns.attribute(envelope, event);
+  turns?.attribute(envelope, event);
   return { records: [{ envelope, event }], issues: hints.map((hint) => issueOfHint(hint, section)) };
 }
 

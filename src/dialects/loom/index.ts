@@ -24,6 +24,7 @@ export const loom: Dialect = {
   createDecoder: createLoomDecoder,
   createEncoder: createLoomEncoder,
   createBatchEncoder: createLoomBatchEncoder,
+  folds: false,
   ledger,
   rules: {},
   unended: {

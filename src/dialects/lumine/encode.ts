@@ -44,8 +44,9 @@ export const DONE = "[DONE]";
 
 /** Records outside any request that wait for the next one; beyond this the oldest is dropped. */
 const MAX_HELD = 1000;
-/** Sessions with a request going. */
+/** Sessions with a request going, and requests of one of them. */
 const MAX_LIVE_SESSIONS = 1000;
+const MAX_LIVE_REQUESTS = 1000;
 
 export function createLumineEncoder({ follow = false }: EncoderOptions = {}): Encoder {
   const create = ({ envelope }: StampedRecord): LumineFold => ({
@@ -64,24 +65,31 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
   let held: StampedRecord[] = [];
-  const live = new BoundedMap<true>(MAX_LIVE_SESSIONS);
+  /** The requests that are going, by session. While there is one, nothing of its session is held. */
+  const live = new BoundedMap<Set<string>>(MAX_LIVE_SESSIONS);
+  const release = (session: string): readonly string[] => {
+    if (held.length === 0) return NO_FRAMES;
+    const waiting = held.filter((record) => record.envelope.session_id === session);
+    held = held.filter((record) => record.envelope.session_id !== session);
+    return waiting.flatMap(encodeRunless);
+  };
   return createFoldEncoder<LumineFold>({
     table: LUMINE_TABLE,
     held: () => held.length,
     create(record) {
-      live.set(record.envelope.session_id, true);
+      const { session_id, run_id = "" } = record.envelope;
+      const going = live.getOrCreate(session_id, () => new Set());
+      if (going.size < MAX_LIVE_REQUESTS) going.add(run_id);
       return create(record);
     },
     before(fold, { envelope, event }) {
-      if (isTerminal(event)) live.delete(envelope.session_id);
-      return fold.opened || event.type === "run_start" ? NO_FRAMES : open(fold, envelope);
+      const { session_id, run_id = "" } = envelope;
+      if (isTerminal(event) && live.get(session_id)?.delete(run_id) === true && live.get(session_id)?.size === 0)
+        live.delete(session_id);
+      if (fold.opened || event.type === "run_start") return NO_FRAMES;
+      return [...open(fold, envelope), ...release(session_id)];
     },
-    after(_fold, { envelope, event }) {
-      if (event.type !== "run_start" || held.length === 0) return NO_FRAMES;
-      const waiting = held.filter((record) => record.envelope.session_id === envelope.session_id);
-      held = held.filter((record) => record.envelope.session_id !== envelope.session_id);
-      return waiting.flatMap(encodeRunless);
-    },
+    after: (_fold, { envelope, event }) => (event.type === "run_start" ? release(envelope.session_id) : NO_FRAMES),
     encodeRunless(record) {
       if (follow || live.get(record.envelope.session_id) !== undefined) return encodeRunless(record);
       if (LUMINE_TABLE[record.event.type as EventType].fate === "omitted") return NO_FRAMES;

@@ -11,6 +11,7 @@ export const lumine: Dialect = {
   title: "Lumine WebSocket messages (004)",
   createDecoder: createLumineDecoder,
   createEncoder: createLumineEncoder,
+  folds: true,
   ledger: LUMINE_TABLE,
   rules: LUMINE_RULES,
   unended: { name: "done-missing", rule: LUMINE_RULES["done-missing"] },

@@ -11,6 +11,7 @@ export const streamEvent: Dialect = {
   title: "Callbacks and StreamEvents (002)",
   createDecoder: createStreamEventDecoder,
   createEncoder: createStreamEventEncoder,
+  folds: true,
   ledger: STREAM_EVENT_TABLE,
   rules: STREAM_EVENT_RULES,
   unended: { name: "agent-finish-missing", rule: STREAM_EVENT_RULES["agent-finish-missing"] },

@@ -1,0 +1,91 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { assertCursorOf, ENCODER_VERSION, formatCursor, MAX_CURSOR_LENGTH, parseCursor } from "./cursor.ts";
+
+const INCARNATION = "6b1f9f0e-6d5c-4c0e-9a53-1f0c3c0f9a11";
+const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const frame = fc.option(fc.nat({ max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
+
+function refusal(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    const { code, message } = error as { readonly code: string; readonly message: string };
+    return `${code}: ${message}`;
+  }
+  return "none";
+}
+
+describe("a cursor", () => {
+  test("comes back as it was, and can stand in an address and in an SSE id", () => {
+    fc.assert(
+      fc.property(fc.string(), id, frame, (incarnation, eventId, index) => {
+        const text = formatCursor(incarnation, eventId, index);
+        expect(parseCursor(text)).toMatchObject({ eventId, frame: index });
+        expect(() => assertCursorOf("s", incarnation, parseCursor(text))).not.toThrow();
+        expect(encodeURIComponent(text)).toBe(text);
+        expect(text.length).toBeLessThanOrEqual(MAX_CURSOR_LENGTH);
+      }),
+    );
+  });
+
+  test("has one text for one place", () => {
+    fc.assert(
+      fc.property(fc.tuple(id, frame), fc.tuple(id, frame), (a, b) => {
+        const same = a[0] === b[0] && a[1] === b[1];
+        expect(formatCursor(INCARNATION, ...a) === formatCursor(INCARNATION, ...b)).toBe(same);
+      }),
+    );
+  });
+
+  const good = formatCursor(INCARNATION, 12, 3);
+  test.each<[string, unknown]>([
+    ["no text", undefined],
+    ["null", null],
+    ["a number", 12],
+    ["an object", { eventId: 12 }],
+    ["nothing", ""],
+    ["a bare number", "12"],
+    ["a negative record", good.replace(".12.", ".-12.")],
+    ["a negative frame", good.replace(/3$/, "-3")],
+    ["a fractional record", good.replace(".12.", ".12.5.")],
+    ["an exponent", good.replace(".12.", ".1e2.")],
+    ["a record beyond 2^53-1", good.replace(".12.", ".9007199254740992.")],
+    ["a frame beyond 2^53-1", good.replace(/3$/, "9007199254740992")],
+    ["leading zeros", good.replace(".12.", ".012.")],
+    ["frame 0 of record 0", formatCursor(INCARNATION, 0, 0)],
+    ["a short tag", `${ENCODER_VERSION}.abc.12`],
+    ["no record", good.replace(/\.12\.3$/, "")],
+    ["a space", `${good} `],
+    ["a line break", `${good}\n`],
+    ["digits of another script", good.replace("12", "١٢")],
+    ["too much", `${good}${"0".repeat(MAX_CURSOR_LENGTH)}`],
+  ])("is invalid: %s", (_what, text) => {
+    expect(() => parseCursor(text)).toThrow(expect.objectContaining({ name: "LoomError", code: "cursor_invalid" }));
+  });
+
+  test("is not read at all beyond its limit", () => {
+    expect(refusal(() => parseCursor(good.padEnd(1_000_000, "0")))).toMatch(/^cursor_invalid: .*at most 64 characters/);
+  });
+
+  test("is anything but an accident: no text makes it throw something else", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\d.\w-]{0,80}$/), fc.anything()), (text) => {
+        try {
+          parseCursor(text);
+        } catch (error) {
+          expect(["cursor_invalid", "cursor_stale"]).toContain((error as { code?: string }).code);
+        }
+      }),
+    );
+  });
+
+  test("of other encoders is stale, whatever else it says", () => {
+    for (const text of [`${ENCODER_VERSION + 1}.abcdefgh.12.3`, `${ENCODER_VERSION + 1}.other-form`, "0.abcdefgh.12"])
+      expect(refusal(() => parseCursor(text))).toMatch(/^cursor_stale: .*version/);
+  });
+
+  test("of another session of the same name is stale", () => {
+    expect(refusal(() => assertCursorOf("s", "another", parseCursor(good)))).toMatch(/^cursor_stale: .*made anew/);
+  });
+});

@@ -1,0 +1,47 @@
+/**
+ * Records on their way into a log: their text, and the checks every log makes of a batch before it takes any of it.
+ */
+import { Buffer } from "node:buffer";
+import { DIALECTS } from "../dialects/index.ts";
+import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import type { Append, LogEntry, LogLimits } from "./log.ts";
+import { assertName } from "./rules.ts";
+
+const encoder = DIALECTS.loom.createEncoder();
+
+export function createEntry(record: StampedRecord): LogEntry {
+  const [text] = encoder.encode(record);
+  if (text === undefined) throw new TypeError("a record has one frame in the loom dialect");
+  return { record, text };
+}
+
+/** Throws unless the batch is within the limits and its records follow `expectedLastId`, one by one. */
+export function assertBatch({ sessionId, expectedLastId, entries }: Append, limits: LogLimits): void {
+  if (entries.length > limits.maxBatchRecords)
+    throw tooLarge(`a batch may hold ${limits.maxBatchRecords} records, not ${entries.length}`);
+  let bytes = 0;
+  let id = expectedLastId;
+  let run: string | undefined;
+  for (const { record, text } of entries) {
+    id++;
+    const { session_id, run_id, event_id } = record.envelope;
+    if (session_id !== sessionId)
+      throw new LoomError("conflict", `a record of session "${session_id}" was given to session "${sessionId}"`);
+    if (event_id !== id || !Number.isSafeInteger(id))
+      throw new LoomError("conflict", `record ${event_id} cannot stand at ${id}`, { event_id, expected: id });
+    if (run_id !== undefined && run_id !== run) assertName("run", run_id);
+    run = run_id;
+    const size = Buffer.byteLength(text);
+    if (size > limits.maxEventBytes)
+      throw new LoomError("event_too_large", `an event may have ${limits.maxEventBytes} bytes, not ${size}`, {
+        bytes: size,
+        limit: limits.maxEventBytes,
+      });
+    bytes += size;
+  }
+  if (bytes > limits.maxBatchBytes) throw tooLarge(`a batch may have ${limits.maxBatchBytes} bytes, not ${bytes}`);
+}
+
+function tooLarge(message: string): LoomError {
+  return new LoomError("batch_too_large", message);
+}

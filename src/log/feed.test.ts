@@ -1,0 +1,166 @@
+import { describe, expect, test, vi } from "vitest";
+import { Feed } from "./feed.ts";
+
+/** One line per record, so that a page of `n` records has `n` lines. */
+function linesOf(from: number, count: number): string {
+  return Array.from({ length: count }, (_, index) => `line ${from + index}`).join("\n");
+}
+
+function publish(feed: Feed, after: number, count: number): void {
+  feed.publish("s", after, after + count, linesOf(after + 1, count));
+}
+
+describe("what was committed lately", () => {
+  test("is kept only for sessions somebody watches, and while they do", () => {
+    const feed = new Feed(1000);
+    publish(feed, 0, 1);
+    expect(feed.peek("s", 0)).toBeUndefined();
+    expect(feed.size).toBe(0);
+    const unwatch = feed.watch("s", () => undefined);
+    const other = feed.watch("s", () => undefined);
+    publish(feed, 1, 1);
+    expect([feed.size, ...feed.watched]).toEqual([1, "s"]);
+    unwatch();
+    expect(feed.peek("s", 1)?.text).toBe("line 2");
+    other();
+    expect(feed.peek("s", 1)).toBeUndefined();
+    expect(feed.size).toBe(0);
+  });
+
+  test("is given from any position in it, and from no other", () => {
+    const feed = new Feed(1000);
+    feed.watch("s", () => undefined);
+    publish(feed, 10, 3);
+    publish(feed, 13, 2);
+    const peek = (after: number) => {
+      const page = feed.peek("s", after);
+      return page === undefined ? undefined : [page.after, page.lastId, ...page.texts];
+    };
+    expect(peek(9)).toBeUndefined();
+    expect(peek(10)).toEqual([10, 13, "line 11", "line 12", "line 13"]);
+    expect(peek(11)).toEqual([11, 13, "line 12", "line 13"]);
+    expect(peek(12)).toEqual([12, 13, "line 13"]);
+    expect(peek(13)).toEqual([13, 15, "line 14", "line 15"]);
+    expect(peek(14)).toEqual([14, 15, "line 15"]);
+    expect(peek(15)).toBeUndefined();
+    expect(peek(16)).toBeUndefined();
+    expect(feed.peek("t", 10)).toBeUndefined();
+  });
+
+  test("is one page for all who stand at its beginning, so that it is read once", () => {
+    const feed = new Feed(1000);
+    feed.watch("s", () => undefined);
+    publish(feed, 0, 2);
+    expect(feed.peek("s", 0)).toBe(feed.peek("s", 0));
+  });
+
+  test("is bounded: the oldest pages go, the newest stays whatever its size", () => {
+    const feed = new Feed(40);
+    feed.watch("s", () => undefined);
+    for (let after = 0; after < 100; after++) publish(feed, after, 1);
+    const held = Array.from({ length: 100 }, (_, after) => feed.peek("s", after)).filter((page) => page !== undefined);
+    expect(held.map(({ after }) => after)).toEqual([95, 96, 97, 98, 99]);
+    publish(feed, 100, 50);
+    expect(feed.peek("s", 99)).toBeUndefined();
+    expect(feed.peek("s", 100)?.length).toBe(50);
+    publish(feed, 150, 1);
+    expect(feed.peek("s", 100)).toBeUndefined();
+    expect(feed.peek("s", 150)?.length).toBe(1);
+  });
+
+  test("has no gap: what does not follow begins anew", () => {
+    const feed = new Feed(1000);
+    feed.watch("s", () => undefined);
+    publish(feed, 0, 2);
+    publish(feed, 5, 1);
+    expect(feed.peek("s", 0)).toBeUndefined();
+    expect(feed.peek("s", 1)).toBeUndefined();
+    expect(feed.peek("s", 5)?.text).toBe("line 6");
+  });
+
+  test("is forgotten on request, and watched on", () => {
+    const feed = new Feed(1000);
+    const listener = vi.fn<() => void>();
+    feed.watch("s", listener);
+    publish(feed, 0, 2);
+    feed.forget("s");
+    expect(listener).toHaveBeenCalledTimes(2);
+    expect(feed.peek("s", 0)).toBeUndefined();
+    publish(feed, 0, 1);
+    expect(feed.peek("s", 0)?.text).toBe("line 1");
+    feed.forget("nobody watches");
+  });
+});
+
+describe("listeners", () => {
+  test("are told once each, a function given twice is told twice", () => {
+    const feed = new Feed(1000);
+    const listener = vi.fn<() => void>();
+    const [first, second] = [feed.watch("s", listener), feed.watch("s", listener)];
+    feed.hint("s");
+    expect(listener).toHaveBeenCalledTimes(2);
+    first();
+    first();
+    feed.hint("s");
+    expect(listener).toHaveBeenCalledTimes(3);
+    second();
+    feed.hint("s");
+    feed.hint("t");
+    expect(listener).toHaveBeenCalledTimes(3);
+  });
+
+  test("find what they are told of", () => {
+    const feed = new Feed(1000);
+    const texts: (string | undefined)[] = [];
+    feed.watch("s", () => texts.push(feed.peek("s", 0)?.text));
+    publish(feed, 0, 1);
+    expect(texts).toEqual(["line 1"]);
+  });
+
+  test("may stop another, or come anew, while they are told", () => {
+    const feed = new Feed(1000);
+    const stopped = vi.fn<() => void>();
+    let count = 0;
+    const again = () => {
+      count++;
+      stop();
+      unwatch();
+      unwatch = feed.watch("s", again);
+    };
+    let unwatch = feed.watch("s", again);
+    const stop = feed.watch("s", stopped);
+    feed.watch("s", () => undefined);
+    feed.hint("s");
+    expect([count, stopped.mock.calls.length]).toEqual([1, 0]);
+    feed.hint("s");
+    expect(count).toBe(2);
+  });
+
+  test("that stopped watching late leave those alone who came in between", () => {
+    const feed = new Feed(1000);
+    const unwatch = feed.watch("s", () => undefined);
+    unwatch();
+    feed.watch("s", () => undefined);
+    unwatch();
+    publish(feed, 0, 1);
+    expect(feed.peek("s", 0)).toBeDefined();
+  });
+
+  test("that throw are warned of, and keep nobody from being told", () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    try {
+      const feed = new Feed(1000);
+      const error = new Error("broken");
+      feed.watch("s", () => {
+        throw error;
+      });
+      const listener = vi.fn<() => void>();
+      feed.watch("s", listener);
+      publish(feed, 0, 1);
+      expect(listener).toHaveBeenCalledTimes(1);
+      expect(warn.mock.calls).toEqual([[error]]);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+});

@@ -1,0 +1,106 @@
+/**
+ * What this process committed lately, kept in memory for those who follow a session: they share one page, read once. It
+ * holds nothing of sessions nobody watches, and a bounded part of the others: a follower that lags reads the store.
+ */
+import { Page } from "./page.ts";
+
+interface Channel {
+  readonly listeners: Set<() => void>;
+  /** One follows the other without a gap. */
+  readonly pages: Page[];
+  bytes: number;
+}
+
+export class Feed {
+  readonly #channels = new Map<string, Channel>();
+  readonly #maxBytes: number;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Sessions somebody watches. */
+  get watched(): Iterable<string> {
+    return this.#channels.keys();
+  }
+
+  isWatched(sessionId: string): boolean {
+    return this.#channels.has(sessionId);
+  }
+
+  get size(): number {
+    return this.#channels.size;
+  }
+
+  watch(sessionId: string, listener: () => void): () => void {
+    let channel = this.#channels.get(sessionId);
+    if (channel === undefined) {
+      channel = { listeners: new Set(), pages: [], bytes: 0 };
+      this.#channels.set(sessionId, channel);
+    }
+    // The same function may be given twice, and is then called twice.
+    const own = () => listener();
+    channel.listeners.add(own);
+    return () => {
+      channel.listeners.delete(own);
+      if (channel.listeners.size === 0 && this.#channels.get(sessionId) === channel) this.#channels.delete(sessionId);
+    };
+  }
+
+  /** Call it only with what is durable. */
+  publish(sessionId: string, after: number, lastId: number, text: string): void {
+    const channel = this.#channels.get(sessionId);
+    if (channel === undefined) return;
+    const newest = channel.pages.at(-1);
+    if (newest !== undefined && newest.lastId !== after) clear(channel);
+    channel.pages.push(new Page(sessionId, after, lastId, text));
+    channel.bytes += text.length;
+    while (channel.bytes > this.#maxBytes && channel.pages.length > 1) {
+      channel.bytes -= channel.pages.shift()?.text.length ?? 0;
+    }
+    this.hint(sessionId);
+  }
+
+  hint(sessionId: string): void {
+    const channel = this.#channels.get(sessionId);
+    if (channel === undefined) return;
+    // A copy: a listener may come and go while others are told, and one that comes anew must not be told for ever.
+    for (const listener of Array.from(channel.listeners)) {
+      if (!channel.listeners.has(listener)) continue;
+      try {
+        listener();
+      } catch (error) {
+        // What was committed is committed, whatever a listener makes of it; the others want to know too.
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+    }
+  }
+
+  /** Forgets what it has of a session, whose records are no longer those. */
+  forget(sessionId: string): void {
+    const channel = this.#channels.get(sessionId);
+    if (channel !== undefined) clear(channel);
+    this.hint(sessionId);
+  }
+
+  peek(sessionId: string, after: number): Page | undefined {
+    const pages = this.#channels.get(sessionId)?.pages;
+    if (pages === undefined) return undefined;
+    // Those who follow are near the end.
+    for (let i = pages.length - 1; i >= 0; i--) {
+      const page = pages[i];
+      if (page === undefined || page.lastId <= after) return undefined;
+      if (page.after === after) return page;
+      if (page.after < after) {
+        const rest = page.texts.slice(after - page.after).join("\n");
+        return new Page(sessionId, after, page.lastId, rest);
+      }
+    }
+    return undefined;
+  }
+}
+
+function clear(channel: Channel): void {
+  channel.pages.length = 0;
+  channel.bytes = 0;
+}

@@ -1,0 +1,349 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { gather, LOGS, makeChunks, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import type { StampedRecord } from "../protocol/index.ts";
+import { createEntry } from "./entry.ts";
+import { followRecords } from "./follow-records.ts";
+import { describeHolder } from "./holder.ts";
+import type { Log } from "./log.ts";
+import type { Page } from "./page.ts";
+
+/** As good as never: what comes before it came by a hint. */
+const NEVER = 2 ** 31 - 1;
+const RECORDS = 100_000;
+
+const idsOf = (pages: readonly Page[]) =>
+  pages.flatMap(({ records }) => records.map(({ envelope }) => envelope.event_id));
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+async function openWriter(log: Log): Promise<(records: readonly StampedRecord[]) => Promise<void>> {
+  const { epoch } = await log.acquire("s", { holder: describeHolder(), ttlMs: 60_000, takeover: true });
+  return async (records) => {
+    const expectedLastId = (records[0]?.envelope.event_id ?? 1) - 1;
+    await log.append({ sessionId: "s", epoch, expectedLastId, entries: records.map(createEntry) });
+  };
+}
+
+/** A log that counts what is asked of it, and how many watch it. */
+function countCalls(log: Log) {
+  const calls = { read: 0, peek: 0, getSession: 0, watching: 0 };
+  const counted = overrideLog(log, (target) => ({
+    read(...args) {
+      calls.read++;
+      return target.read(...args);
+    },
+    peek(...args) {
+      calls.peek++;
+      return target.peek(...args);
+    },
+    getSession(...args) {
+      calls.getSession++;
+      return target.getSession(...args);
+    },
+    watch(...args) {
+      calls.watching++;
+      const unwatch = target.watch(...args);
+      return () => {
+        calls.watching--;
+        unwatch();
+      };
+    },
+  }));
+  return { calls, counted };
+}
+
+describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
+  test("from any position, in pages of any size: the rest, in order, once", async () => {
+    const log = await open();
+    await writeRecords(log, makeChunks(40), 7);
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 40 }), fc.integer({ min: 1, max: 50 }), async (after, limit) => {
+        const pages = await gather(followRecords(log, "s", { after, limit }));
+        expect(idsOf(pages)).toEqual(range(after + 1, 40));
+        expect(pages.every((page) => page.length <= limit)).toBe(true);
+      }),
+    );
+    await log.close();
+  });
+
+  // A log that shares its store may see a commit there before its own writer reports it, and then reads it from there.
+  test.runIf(name === "memory")(
+    "a live tail gets each record by a hint, from the memory of the process, without asking the store",
+    async () => {
+      const { calls, counted } = countCalls(await open());
+      await counted.createSession("s");
+      const write = await openWriter(counted);
+      const tails = [1, 2].map(() => followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER }));
+      for (let id = 1; id <= 50; id++) {
+        const pending = tails.map((tail) => tail.next());
+        await settle();
+        if (id === 3) Object.assign(calls, { read: 0, getSession: 0 });
+        await write(makeChunks(1, { after: id - 1 }));
+        const [a, b] = await Promise.all(pending);
+        expect(a?.value).toMatchObject({ after: id - 1, lastId: id });
+        // One page for all: its records are read from their text once.
+        expect(b?.value).toBe(a?.value);
+      }
+      expect(calls).toMatchObject({ read: 0, getSession: 0 });
+      await Promise.all(tails.map((tail) => tail.return()));
+      expect(calls.watching).toBe(0);
+      await counted.close();
+    },
+  );
+
+  test("a limit cuts the pages of a live tail too", async () => {
+    const log = await open();
+    await log.createSession("s");
+    const write = await openWriter(log);
+    const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER, limit: 3 });
+    const first = tail.next();
+    await write(makeChunks(10));
+    const pages = [(await first).value, ...(await take(tail, 3))] as Page[];
+    expect(pages.map(({ length }) => length)).toEqual([3, 3, 3, 1]);
+    expect(idsOf(pages)).toEqual(range(1, 10));
+    await tail.return();
+    await log.close();
+  });
+
+  test("no hint is lost between the look and the wait", async () => {
+    const log = await open();
+    await log.createSession("s");
+    const write = await openWriter(log);
+    let written = false;
+    const late = overrideLog(log, (target) => ({
+      async read(...args) {
+        const page = await target.read(...args);
+        if (!written) {
+          written = true;
+          await write(makeChunks(1));
+        }
+        return page;
+      },
+    }));
+    const tail = followRecords(late, "s", { after: 0, follow: true, recheckMs: NEVER });
+    expect((await tail.next()).value).toMatchObject({ lastId: 1 });
+    await tail.return();
+    await log.close();
+  });
+
+  test("it looks by itself where hints are lost", async () => {
+    const log = await open();
+    await log.createSession("s");
+    const write = await openWriter(log);
+    const { promise: looked, resolve } = Promise.withResolvers<void>();
+    const deaf = overrideLog(log, (target) => ({
+      watch: () => () => undefined,
+      read: async (...args) => target.read(...args).finally(resolve),
+    }));
+    const tail = followRecords(deaf, "s", { after: 0, follow: true, recheckMs: 1 });
+    const next = tail.next();
+    await looked;
+    await write(makeChunks(1));
+    expect((await next).value).toMatchObject({ lastId: 1 });
+    await tail.return();
+    await log.close();
+  });
+
+  test("hints that come for nothing, or twice, do no harm", async () => {
+    const log = await open();
+    await log.createSession("s");
+    const write = await openWriter(log);
+    const loud = overrideLog(log, (target) => ({
+      watch(sessionId, listener) {
+        listener();
+        return target.watch(sessionId, () => [1, 2].forEach(listener));
+      },
+    }));
+    const tail = followRecords(loud, "s", { after: 0, follow: true, recheckMs: NEVER });
+    for (let id = 1; id <= 5; id++) {
+      const next = tail.next();
+      await write(makeChunks(1, { after: id - 1 }));
+      expect((await next).value).toMatchObject({ after: id - 1, lastId: id });
+    }
+    await tail.return();
+    await log.close();
+  });
+
+  test(`a reader that stalls while ${RECORDS} records come costs nothing, and then gets them all`, async () => {
+    const { calls, counted } = countCalls(await open());
+    await writeRecords(counted, makeChunks(10));
+    const tail = followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER });
+    expect((await tail.next()).value).toMatchObject({ lastId: 10 });
+    const write = await openWriter(counted);
+    Object.assign(calls, { read: 0, peek: 0, getSession: 0 });
+    for (let after = 10; after < RECORDS; after += 1000)
+      await write(makeChunks(Math.min(1000, RECORDS - after), { after }));
+    // Nobody looked, read or kept anything on its behalf.
+    expect(calls).toEqual({ read: 0, peek: 0, getSession: 0, watching: 1 });
+    let expected = 11;
+    for await (const page of tail) {
+      expect(page.after).toBe(expected - 1);
+      expect(page.text.length).toBeLessThanOrEqual(counted.limits.maxPageBytes);
+      for (const { envelope } of page.records) if (envelope.event_id !== expected++) throw new Error("out of order");
+      if (page.lastId === RECORDS) break;
+    }
+    expect(expected).toBe(RECORDS + 1);
+    expect(calls.watching).toBe(0);
+    await counted.close();
+  });
+
+  test("a position that cannot be is refused by its name", async () => {
+    const log = await open();
+    await writeRecords(log, makeChunks(5, { after: 10 }));
+    const cases: readonly (readonly [string, number])[] = [
+      ["cursor_invalid", -1],
+      ["cursor_invalid", 12.5],
+      ["cursor_invalid", Number.NaN],
+      ["cursor_invalid", 2 ** 53],
+      ["cursor_ahead", 16],
+      ["cursor_ahead", 2 ** 53 - 1],
+      ["evicted", 0],
+      ["evicted", 9],
+    ];
+    for (const follow of [false, true])
+      for (const [code, after] of cases)
+        await expect(gather(followRecords(log, "s", { after, follow })), `${after}`).rejects.toMatchObject({ code });
+    const unknown = gather(followRecords(log, "t", { after: 0, follow: true }));
+    await expect(unknown).rejects.toMatchObject({ code: "unknown_session" });
+    const stale = gather(followRecords(log, "s", { after: 10, incarnation: "another" }));
+    await expect(stale).rejects.toMatchObject({ code: "cursor_stale" });
+    await log.close();
+  });
+
+  /** What a reader that has read all there is does next: it asks for more and waits, or leaves off asking. */
+  const states = [
+    ["waits", (tail: AsyncGenerator<Page>) => tail.next()],
+    ["stalls", () => undefined],
+  ] as const;
+  /** How it came to read them. */
+  const ways = [
+    ["from the store", {}],
+    ["from a store whose memory is small", { maxFeedBytes: 1 }],
+    ["from memory", {}],
+  ] as const;
+  describe.each(ways.flatMap((way) => states.map((state) => [state[0], way[0], way[1], state[1]] as const)))(
+    "while a reader %s that read %s",
+    (_state, way, limits, ask) => {
+      /** A reader of five records; `outcome` tells with which code its next reading is refused. */
+      const begin = async () => {
+        const log = await open(limits);
+        await log.createSession("s");
+        const write = await openWriter(log);
+        if (way !== "from memory") await write(makeChunks(5));
+        const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
+        for (let id = 1; id <= 5; id++) {
+          const next = tail.next();
+          await settle();
+          if (way === "from memory") await write(makeChunks(1, { after: id - 1 }));
+          if ((await next).value?.lastId === 5) break;
+        }
+        const asked = ask(tail);
+        const refused = asked === undefined ? undefined : codeOf(asked);
+        await settle();
+        return { log, outcome: async () => refused ?? codeOf(tail.next()) };
+      };
+
+      test("the session is deleted: unknown_session", async () => {
+        const { log, outcome } = await begin();
+        await log.deleteSession("s");
+        expect(await outcome()).toBe("unknown_session");
+        await log.close();
+      });
+
+      test.each([0, 3, 5, 9])("the session is deleted and made anew with %i records: cursor_stale", async (count) => {
+        const { log, outcome } = await begin();
+        // At once, so that one who waits does not see the time in between.
+        const done = [log.deleteSession("s"), log.createSession("s"), writeRecords(log, makeChunks(count), 1)];
+        await Promise.all(done);
+        expect(await outcome()).toBe("cursor_stale");
+        await log.close();
+      });
+    },
+  );
+
+  test("a position that is no whole number is refused where memory has what follows, too", async () => {
+    const log = await open();
+    await log.createSession("s");
+    const unwatch = log.watch("s", () => undefined);
+    const write = await openWriter(log);
+    await write(makeChunks(5));
+    expect(await codeOf(followRecords(log, "s", { after: 1.5 }).next())).toBe("cursor_invalid");
+    unwatch();
+    await log.close();
+  });
+
+  test("what it had still to read is pruned: evicted, with where the log now begins", async () => {
+    const log = await open({ maxFeedBytes: 1 });
+    await writeRecords(log, makeRun("run-1"));
+    const tail = followRecords(log, "s", { after: 0, follow: true, limit: 2, recheckMs: NEVER });
+    expect((await tail.next()).value).toMatchObject({ lastId: 2 });
+    await writeRecords(log, makeRun("run-2", { after: 4 }));
+    await log.prune({ maxSessionBytes: 0 });
+    await expect(tail.next()).rejects.toMatchObject({ code: "evicted", details: { first_event_id: 9 } });
+    await log.close();
+  });
+
+  test("pruning what it has read already does not disturb it", async () => {
+    const log = await open();
+    await writeRecords(log, makeRun("run-1"));
+    const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
+    await tail.next();
+    const next = tail.next();
+    await log.prune({ maxSessionBytes: 0 });
+    await writeRecords(log, makeRun("run-2", { after: 4 }));
+    expect((await next).value).toMatchObject({ after: 4, lastId: 8 });
+    await tail.return();
+    await log.close();
+  });
+
+  test("an abort ends it without an error: before, while it waits, and while nobody pulls", async () => {
+    const { calls, counted } = countCalls(await open());
+    await writeRecords(counted, makeChunks(5));
+    const start = (signal: AbortSignal) =>
+      followRecords(counted, "s", { after: 0, follow: true, signal, limit: 1, recheckMs: NEVER });
+    expect(await start(AbortSignal.abort()).next()).toEqual({ done: true, value: undefined });
+
+    const waiting = new AbortController();
+    const tail = start(waiting.signal);
+    await take(tail, 5);
+    const next = tail.next();
+    await settle();
+    waiting.abort();
+    expect(await next).toEqual({ done: true, value: undefined });
+
+    const idle = new AbortController();
+    const stalled = start(idle.signal);
+    await stalled.next();
+    idle.abort();
+    expect(await stalled.next()).toEqual({ done: true, value: undefined });
+    expect(calls.watching).toBe(0);
+    await counted.close();
+  });
+
+  test("whoever stops early leaves nothing behind", async () => {
+    const { calls, counted } = countCalls(await open());
+    await writeRecords(counted, makeChunks(5));
+    for await (const page of followRecords(counted, "s", { after: 0, follow: true })) if (!page.isEmpty) break;
+    expect(calls.watching).toBe(0);
+    await counted.close();
+  });
+});
+
+async function take(tail: AsyncGenerator<Page>, count: number): Promise<Page[]> {
+  const pages: Page[] = [];
+  for (let index = 0; index < count; index++) pages.push((await tail.next()).value as Page);
+  return pages;
+}
+
+/** The code it is refused with. */
+async function codeOf(outcome: Promise<unknown>): Promise<unknown> {
+  return outcome.then(
+    () => "not refused",
+    (error: unknown) => (error as { readonly code?: unknown }).code,
+  );
+}
+
+/** Lets everything that is ready to go on do so: the reader then waits. */
+async function settle(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve));
+}

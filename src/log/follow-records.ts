@@ -1,0 +1,161 @@
+/**
+ * A session's records, page by page, from any position on: replay, resume and live tail are the same loop begun at another
+ * place. It knows no dialect.
+ *
+ * Invariants:
+ * - It holds its position and one page, nothing per record: whoever stops pulling costs nobody anything.
+ * - What it gives is contiguous and of one incarnation of the session, or it ends with a refusal by name.
+ */
+import { isLoomError, LoomError } from "../protocol/index.ts";
+import { assertPosition, unknownSession } from "./rules.ts";
+import type { Log } from "./log.ts";
+import { Page } from "./page.ts";
+
+/** How long one who waits goes without a look of its own: hints may be lost. */
+export const RECHECK_MS = 1000;
+
+export interface FollowOptions {
+  /** The id of the last record already read; 0 for the beginning. */
+  readonly after: number;
+  /** Wait for more at the end of what there is. */
+  readonly follow?: boolean;
+  /** Ends it, without an error. */
+  readonly signal?: AbortSignal | undefined;
+  /** At most so many records a page. */
+  readonly limit?: number | undefined;
+  readonly recheckMs?: number | undefined;
+  /** The session that is meant, where the name may have passed to another: refused as `cursor_stale`. */
+  readonly incarnation?: string | undefined;
+}
+
+export async function* followRecords(
+  log: Log,
+  sessionId: string,
+  { after, follow = false, signal, limit, recheckMs = RECHECK_MS, incarnation }: FollowOptions,
+): AsyncGenerator<Page, void, undefined> {
+  const bell = createBell(signal);
+  if (bell.isAborted) return;
+  // Before the first look: what is written between the look and the wait must ring.
+  const unwatch = follow ? log.watch(sessionId, () => bell.ring()) : undefined;
+  try {
+    const info = await log.getSession(sessionId);
+    if (info === undefined) throw unknownSession(sessionId);
+    const meant = incarnation ?? info.incarnation;
+    if (info.incarnation !== meant) throw madeAnew(sessionId);
+    assertPosition(sessionId, after, info.firstId, info.lastId);
+    const look = createLooks(log, sessionId, meant, limit);
+    // True where the last page came from memory: until a hint comes, the store has no more.
+    let isCurrent = false;
+    for (let position = after; ;) {
+      const rang = bell.hush();
+      let page = await look.inMemory(position);
+      const fromMemory = page !== undefined;
+      if (page === undefined && !(follow && isCurrent && !rang)) page = await look.inStore(position);
+      if (bell.isAborted) return;
+      if (page !== undefined && !page.isEmpty) {
+        isCurrent = fromMemory;
+        position = page.lastId;
+        yield page;
+        continue;
+      }
+      if (!follow || !(await bell.wait(recheckMs))) return;
+      isCurrent = false;
+    }
+  } finally {
+    unwatch?.();
+    bell.close();
+  }
+}
+
+/** The two ways to what follows a position; both see to it that it is of the session that is meant. */
+function createLooks(log: Log, sessionId: string, meant: string, limit: number | undefined) {
+  /** The latest page from memory that is known to be of that session. */
+  let anchor: Page | undefined;
+  return {
+    async inMemory(position: number): Promise<Page | undefined> {
+      const shared = log.peek(sessionId, position);
+      if (shared === undefined) return undefined;
+      // Pages in memory follow each other without a gap, and all are dropped when the session is: while an earlier page
+      // is still there, the later ones belong to the same session. To ask the store each time would cost more than all
+      // the rest of a live tail.
+      const isKnown = anchor !== undefined && log.peek(sessionId, anchor.after) === anchor;
+      if (!isKnown) await assertIncarnation(log, sessionId, meant);
+      anchor = shared;
+      return limit === undefined || shared.length <= limit ? shared : cut(shared, limit);
+    },
+    async inStore(position: number): Promise<Page> {
+      let page: Page;
+      try {
+        page = await log.read(sessionId, { after: position, ...(limit === undefined ? {} : { limit }) });
+      } catch (error) {
+        // Another session of the same name may be too short, or begin too late, to have this position: say what it is.
+        if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, sessionId, meant);
+        throw error;
+      }
+      // Afterwards: an incarnation that is gone does not come back, so if it is there now, the page was read from it.
+      await assertIncarnation(log, sessionId, meant);
+      return page;
+    },
+  };
+}
+
+/** Throws unless the session is there and the one that is meant. */
+export async function assertIncarnation(log: Log, sessionId: string, meant: string): Promise<void> {
+  const info = await log.getSession(sessionId);
+  if (info === undefined) throw unknownSession(sessionId);
+  if (info.incarnation !== meant) throw madeAnew(sessionId);
+}
+
+function madeAnew(sessionId: string): LoomError {
+  return new LoomError("cursor_stale", `session "${sessionId}" was deleted and made anew`, { session_id: sessionId });
+}
+
+function cut({ sessionId, after, texts }: Page, limit: number): Page {
+  const few = Math.max(1, limit);
+  return new Page(sessionId, after, after + few, texts.slice(0, few).join("\n"));
+}
+
+interface Bell {
+  readonly isAborted: boolean;
+  /** Remembered until the next `hush`, if nobody waits. */
+  ring(): void;
+  /** What rang so far is about to be looked at; tells whether anything did. */
+  hush(): boolean;
+  /** Until it rings or the time is up; false when it was aborted. */
+  wait(ms: number): Promise<boolean>;
+  close(): void;
+}
+
+function createBell(signal: AbortSignal | undefined): Bell {
+  let rang = false;
+  let wake: (() => void) | undefined;
+  const ring = (): void => {
+    rang = true;
+    wake?.();
+  };
+  signal?.addEventListener("abort", ring, { once: true });
+  return {
+    get isAborted() {
+      return signal?.aborted === true;
+    },
+    ring,
+    hush() {
+      const did = rang;
+      rang = false;
+      return did;
+    },
+    async wait(ms) {
+      if (!rang) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        // Waiting alone keeps no process alive.
+        const timer = setTimeout(resolve, ms).unref();
+        await promise;
+        clearTimeout(timer);
+        wake = undefined;
+      }
+      return !this.isAborted;
+    },
+    close: () => signal?.removeEventListener("abort", ring),
+  };
+}

@@ -1,0 +1,40 @@
+/** The log: sessions as append-only records, and the ways to read them on, as records, as frames, as files. */
+export {
+  createCursorFormat,
+  type Cursor,
+  ENCODER_VERSION,
+  formatCursor,
+  MAX_CURSOR_LENGTH,
+  parseCursor,
+} from "./cursor.ts";
+export { createEntry } from "./entry.ts";
+export { followRecords, type FollowOptions, RECHECK_MS } from "./follow-records.ts";
+export { describeHolder } from "./holder.ts";
+export {
+  type AcquireOptions,
+  type Append,
+  type Command,
+  type CommandKind,
+  type CommandOutcome,
+  type CommandState,
+  type Landmark,
+  type LandmarkKind,
+  type Lease,
+  type ListOptions,
+  type Log,
+  LOG_LIMITS,
+  type LogEntry,
+  type LogLimits,
+  MAX_NAME_LENGTH,
+  type PruneReport,
+  type ReadOptions,
+  type RetentionPolicy,
+  type RunInfo,
+  type RunStatus,
+  type SessionInfo,
+  type Settlement,
+} from "./log.ts";
+export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
+export { Page } from "./page.ts";
+export { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
+export { exportSession, importSession, type ImportOptions } from "./transfer.ts";

@@ -1,0 +1,264 @@
+/** The inbox: a command waits once, in order, until the batch that answers it is durable. */
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../protocol/index.ts";
+import type { Command, CommandOutcome, Log, Settlement } from "./log.ts";
+import {
+  drafts,
+  draftRun,
+  expectRefusal,
+  type LogStore,
+  NOON,
+  openWriter,
+  readAll,
+  textsOf,
+  withLog,
+} from "./log-trial.contract.ts";
+
+const DONE: CommandOutcome = { code: "done" };
+
+function command(commandId: string, body: JsonObject = {}, sessionId = "s"): Command {
+  return { commandId, sessionId, kind: "cancel", body };
+}
+
+function settle(...ids: readonly string[]): readonly Settlement[] {
+  return ids.map((commandId) => ({ commandId, outcome: DONE }));
+}
+
+async function idsOf(log: Log, limit?: number): Promise<readonly string[]> {
+  return (await log.listPending("s", limit)).map(({ commandId }) => commandId);
+}
+
+export function describeCommands(store: LogStore): void {
+  describe("a command", () => {
+    test("waits, and is the same when it is given again", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        await log.createSession("s");
+        const body = { run_id: "r", deep: [{ text: "\u2028 👍 \ud800 \0" }], n: 1.5 };
+        const state = await log.submit(command("c", body));
+        expect(state).toEqual({ ...command("c", body), createdAt: NOON, outcome: undefined });
+        clock.now += 1000;
+        // The order of a body's fields says nothing.
+        const again = { n: 1.5, deep: [{ text: "\u2028 👍 \ud800 \0" }], run_id: "r" };
+        expect(await other.submit(command("c", again))).toEqual(state);
+        expect(await other.listPending("s")).toEqual([state]);
+        expect(await other.getCommand("s", "c")).toEqual(state);
+        expect(await other.getCommand("s", "d")).toBeUndefined();
+      }));
+
+    test("is not the same when its kind or body is another", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("s");
+        await log.submit(command("c", { a: 1 }));
+        for (const another of [
+          command("c", { a: 2 }),
+          command("c", {}),
+          command("c", { a: 1, b: null }),
+          { ...command("c", { a: 1 }), kind: "approve" as const },
+        ])
+          await expectRefusal(other.submit(another), "command_conflict");
+        expect(await log.listPending("s")).toHaveLength(1);
+      }));
+
+    test("is of its session only", () =>
+      withLog(store, async ({ log }) => {
+        await log.createSession("s");
+        await log.createSession("t");
+        await log.submit(command("c", { a: 1 }));
+        await log.submit(command("c", { a: 2 }, "t"));
+        expect(await log.listPending("s")).toHaveLength(1);
+        await expectRefusal(log.submit(command("c", {}, "u")), "unknown_session");
+        await expectRefusal(log.getCommand("u", "c"), "unknown_session");
+        await expectRefusal(log.listPending("u"), "unknown_session");
+      }));
+
+    test("does not change with the object it was given in", () =>
+      withLog(store, async ({ log }) => {
+        await log.createSession("s");
+        const body = { a: 1 };
+        await log.submit(command("c", body));
+        body.a = 2;
+        expect((await log.getCommand("s", "c"))?.body).toEqual({ a: 1 });
+      }));
+
+    const circular: { [key: string]: unknown } = {};
+    circular["self"] = circular;
+    const invalid: readonly (readonly [about: string, change: object, code: "invalid_command" | "invalid_name"])[] = [
+      ["no name", { commandId: "" }, "invalid_name"],
+      ["too long a name", { commandId: "c".repeat(257) }, "invalid_name"],
+      ["half a sign in its name", { commandId: "\udc00" }, "invalid_name"],
+      ["a kind nobody knows", { kind: "destroy" }, "invalid_command"],
+      ["no body", { body: undefined }, "invalid_command"],
+      ["a list for a body", { body: [] }, "invalid_command"],
+      ["a body that holds itself", { body: circular }, "invalid_command"],
+      ["too large a body, in bytes", { body: { a: "é".repeat(50) } }, "invalid_command"],
+    ];
+    test.each(invalid)("is refused with %s", (_, change, code) =>
+      withLog(
+        store,
+        async ({ log }) => {
+          await log.createSession("s");
+          await expectRefusal(log.submit({ ...command("c"), ...change }), code);
+          expect(await log.listPending("s")).toEqual([]);
+          await log.submit(command("c", { a: "é".repeat(46) }));
+        },
+        { maxCommandBytes: 100 },
+      ),
+    );
+
+    test("waits in the order it came, whatever its name and the clock", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        await log.createSession("s");
+        for (const id of ["m", "a", "z", "k"]) {
+          await log.submit(command(id));
+          clock.now -= 1000;
+        }
+        expect(await idsOf(other)).toEqual(["m", "a", "z", "k"]);
+        expect(await idsOf(other, 2)).toEqual(["m", "a"]);
+        await (await openWriter(log, "s")).write([], settle("a"));
+        await log.submit(command("b"));
+        expect(await idsOf(other)).toEqual(["m", "z", "k", "b"]);
+      }));
+
+    test("that many give at once waits once", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("s");
+        const handles = [log, other, log, other];
+        const states = await Promise.all(handles.map((handle) => handle.submit(command("c", { a: 1 }))));
+        expect(new Set(states.map(({ createdAt }) => createdAt)).size).toBe(1);
+        expect(await log.listPending("s")).toHaveLength(1);
+      }));
+
+    test("is refused when too many wait, unless it is one of them", () =>
+      withLog(
+        store,
+        async ({ log }) => {
+          const writer = await openWriter(log, "s");
+          await log.createSession("t");
+          await log.submit(command("a"));
+          await log.submit(command("b"));
+          await expectRefusal(log.submit(command("c")), "inbox_full");
+          expect(await log.getCommand("s", "c")).toBeUndefined();
+          await log.submit(command("a"));
+          await log.submit(command("c", {}, "t"));
+          await writer.write([], settle("b"));
+          await log.submit(command("c"));
+          await expectRefusal(log.submit(command("d")), "inbox_full");
+          await log.submit(command("b"));
+        },
+        { maxPendingCommands: 2 },
+      ));
+  });
+
+  describe("settling", () => {
+    test("answers a command with the batch it became", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        await other.submit(command("a"));
+        await other.submit(command("b"));
+        const outcome: CommandOutcome = { code: "done", message: "ok 👍", eventId: 4, details: { n: [1, null] } };
+        const refused: CommandOutcome = { code: "unknown_call" };
+        await writer.write(draftRun("r"), [
+          { commandId: "b", outcome },
+          { commandId: "a", outcome: refused },
+        ]);
+        expect(await other.listPending("s")).toEqual([]);
+        expect(await other.getCommand("s", "b")).toEqual({ ...command("b"), createdAt: NOON, outcome });
+        expect((await other.getCommand("s", "a"))?.outcome).toEqual(refused);
+        // Whoever asks again is told what became of it.
+        expect((await other.submit(command("b"))).outcome).toEqual(outcome);
+        await expectRefusal(other.submit(command("b", { other: 1 })), "command_conflict");
+      }));
+
+    test("needs no record", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await log.submit(command("a"));
+        await writer.write([], settle("a"));
+        expect(writer.lastId).toBe(0);
+        expect((await log.getCommand("s", "a"))?.outcome).toEqual(DONE);
+      }));
+
+    test.each([
+      ["was settled before", ["a"]],
+      ["was never given", ["nobody"]],
+      ["is named twice", ["b", "b"]],
+      ["was settled before, beside one that waits", ["b", "a"]],
+      ["was never given, beside one that waits", ["b", "nobody"]],
+    ])("is refused for a command that %s, and neither record nor answer is written", (_, ids) =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await log.submit(command("a"));
+        await log.submit(command("b"));
+        const kept = await writer.write([drafts.note("kept")], settle("a"));
+        const outcome: CommandOutcome = { code: "already_answered" };
+        const again = ids.map((commandId) => ({ commandId, outcome }));
+        await expectRefusal(writer.write(draftRun("r"), again), "command_settled");
+        await expectRefusal(writer.write([], again), "command_settled");
+        expect(await readAll(log, "s")).toEqual(textsOf(kept));
+        expect(await log.listRuns("s")).toEqual([]);
+        expect(await idsOf(log)).toEqual(["b"]);
+        expect((await log.getCommand("s", "a"))?.outcome).toEqual(DONE);
+      }),
+    );
+
+    test("is not done by a batch that is refused", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        await log.submit(command("a"));
+        await writer.write(draftRun("r"));
+        const batch = { sessionId: "s", entries: [], settle: settle("a") };
+        await expectRefusal(log.append({ ...batch, epoch: writer.lease.epoch, expectedLastId: 9 }), "conflict");
+        await openWriter(other, "s");
+        await expectRefusal(log.append({ ...batch, epoch: writer.lease.epoch, expectedLastId: 4 }), "fenced");
+        expect(await idsOf(log)).toEqual(["a"]);
+      }));
+
+    test("is done once when the batch is tried again", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await log.submit(command("a"));
+        await log.submit(command("b"));
+        const entries = await writer.write([drafts.note("x")], settle("a"));
+        const batch = { sessionId: "s", epoch: writer.lease.epoch, expectedLastId: 0, entries, settle: settle("a") };
+        expect(await log.append(batch)).toEqual({ lastId: 1 });
+        await writer.write([drafts.note("y")]);
+        expect(await log.append(batch)).toEqual({ lastId: 1 });
+        // What the first did not settle, or settled otherwise, was not this batch.
+        await expectRefusal(log.append({ ...batch, settle: settle("a", "b") }), "conflict");
+        const otherwise = [{ commandId: "a", outcome: { code: "cancelled" } }] as const;
+        await expectRefusal(log.append({ ...batch, settle: otherwise }), "conflict");
+        expect(await readAll(log, "s")).toHaveLength(2);
+        expect(await idsOf(log)).toEqual(["b"]);
+      }));
+
+    test("without records is done once when it is tried again", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await log.submit(command("a"));
+        await log.submit(command("b"));
+        const batch = {
+          sessionId: "s",
+          epoch: writer.lease.epoch,
+          expectedLastId: 0,
+          entries: [],
+          settle: settle("a"),
+        };
+        expect(await log.append(batch)).toEqual({ lastId: 0 });
+        expect(await log.append(batch)).toEqual({ lastId: 0 });
+        await expectRefusal(log.append({ ...batch, settle: settle("a", "b") }), "command_settled");
+        await writer.write([drafts.note("x")]);
+        expect(await log.append(batch)).toEqual({ lastId: 0 });
+        expect(await idsOf(log)).toEqual(["b"]);
+      }));
+
+    test("does not change with the object the answer was given in", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await log.submit(command("a"));
+        const details = { n: 1 };
+        await writer.write([], [{ commandId: "a", outcome: { code: "done", details } }]);
+        details.n = 2;
+        expect((await log.getCommand("s", "a"))?.outcome).toEqual({ code: "done", details: { n: 1 } });
+      }));
+  });
+}

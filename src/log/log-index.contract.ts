@@ -1,0 +1,202 @@
+/** What a session's records are found by: the runs they make, the landmarks among them, where an encoder must begin. */
+import { describe, expect, test } from "vitest";
+import type { RunInfo } from "./log.ts";
+import {
+  type Draft,
+  drafts,
+  draftRun,
+  expectRefusal,
+  type LogStore,
+  NOON,
+  openWriter,
+  withLog,
+} from "./log-trial.contract.ts";
+
+const ENDS: readonly (readonly [about: string, ends: readonly Draft[], expected: Partial<RunInfo>])[] = [
+  ["is live before it ends", [], { status: "live", lastId: undefined, endedAt: undefined }],
+  [
+    "is live between run_end and its reply",
+    [drafts.end("r", "completed")],
+    { status: "live", lastId: undefined, endedAt: undefined },
+  ],
+  [
+    "is completed by its reply",
+    [drafts.end("r", "completed"), drafts.reply("r")],
+    { status: "completed", lastId: 4, endedAt: NOON + 4, code: undefined },
+  ],
+  [
+    "is completed by a reply alone",
+    [drafts.reply("r")],
+    { status: "completed", lastId: 3, endedAt: NOON + 3, code: undefined },
+  ],
+  [
+    "ends in an error, with its code",
+    [drafts.end("r", "error", "model_failed")],
+    { status: "error", lastId: 3, endedAt: NOON + 3, code: "model_failed" },
+  ],
+  [
+    "is cancelled",
+    [drafts.end("r", "cancelled", "cancelled")],
+    { status: "cancelled", lastId: 3, endedAt: NOON + 3, code: "cancelled" },
+  ],
+  [
+    "is cancelled without a code",
+    [drafts.end("r", "cancelled")],
+    { status: "cancelled", lastId: 3, endedAt: NOON + 3, code: undefined },
+  ],
+  [
+    "ends once",
+    [drafts.end("r", "error", "x"), drafts.end("r", "cancelled", "y"), drafts.reply("r")],
+    { status: "error", lastId: 3, endedAt: NOON + 3, code: "x" },
+  ],
+];
+
+export function describeIndexes(store: LogStore): void {
+  describe("a run", () => {
+    test.each(ENDS)("%s", (_, ends, expected) =>
+      withLog(store, async ({ log, other }) => {
+        const start = [drafts.start("r"), drafts.chunk("r")];
+        const run = {
+          runId: "r",
+          firstId: 1,
+          startedAt: NOON + 1,
+          requestId: "req r",
+          agent: "react",
+          code: undefined,
+        };
+        // In one batch and record by record the same.
+        await (await openWriter(log, "s")).write([...start, ...ends]);
+        expect(await other.getRun("s", "r")).toEqual({ ...run, ...expected });
+        const writer = await openWriter(log, "t");
+        for (const item of [...start, ...ends]) await writer.write([item]);
+        expect(await other.getRun("t", "r")).toEqual({ ...run, ...expected });
+        expect(await other.listRuns("t")).toEqual([{ ...run, ...expected }]);
+      }),
+    );
+
+    test("may lack its run_start, and stand beside another", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        await writer.write([drafts.note("none"), drafts.chunk("a"), drafts.start("b"), drafts.chunk("a")]);
+        await writer.write([drafts.end("a", "error", "x"), drafts.chunk("b"), drafts.reply("b"), drafts.note("none")]);
+        const [b, a, ...rest] = await log.listRuns("s");
+        expect(rest).toEqual([]);
+        expect(a).toMatchObject({
+          runId: "a",
+          firstId: 2,
+          lastId: 5,
+          status: "error",
+          requestId: undefined,
+          agent: undefined,
+        });
+        expect(b).toMatchObject({ runId: "b", firstId: 3, lastId: 7, status: "completed", requestId: "req b" });
+      }));
+
+    test("is of its session only", () =>
+      withLog(store, async ({ log }) => {
+        await (await openWriter(log, "s")).write(draftRun("r"));
+        await (await openWriter(log, "t")).write([drafts.note("x"), drafts.start("r")]);
+        expect(await log.getRun("s", "r")).toMatchObject({ status: "completed", firstId: 1 });
+        expect(await log.getRun("t", "r")).toMatchObject({ status: "live", firstId: 2 });
+        expect(await log.getRun("t", "q")).toBeUndefined();
+        await expectRefusal(log.getRun("u", "r"), "unknown_session");
+        await expectRefusal(log.listRuns("u"), "unknown_session");
+      }));
+
+    test("is listed by its beginning, newest first, in pages", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        const names = ["m", "a", "z", "k", "b"];
+        await writer.write(names.slice(0, 2).map((name) => drafts.start(name)));
+        for (const name of names.slice(2)) await writer.write([drafts.start(name)]);
+        await writer.write(names.map((name) => drafts.end(name, "cancelled")));
+        const list = async (options: { limit?: number; after?: string }) =>
+          (await log.listRuns("s", options)).map(({ runId }) => runId);
+        expect(await list({})).toEqual(["b", "k", "z", "a", "m"]);
+        expect(await list({ limit: 2 })).toEqual(["b", "k"]);
+        expect(await list({ limit: 2, after: "k" })).toEqual(["z", "a"]);
+        expect(await list({ limit: 2, after: "a" })).toEqual(["m"]);
+        expect(await list({ after: "m" })).toEqual([]);
+        await expectRefusal(list({ after: "nobody" }), "cursor_invalid");
+      }));
+  });
+
+  describe("where an encoder begins", () => {
+    test("is where the runs begin that are not over yet, with what came since the last that was", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        const list = [
+          drafts.note("1"),
+          ...draftRun("a"), // 2 to 5
+          drafts.note("6"),
+          drafts.start("b"), // 7
+          drafts.start("c"), // 8
+          drafts.reply("b"), // 9
+          drafts.chunk("c"), // 10
+          drafts.reply("c"), // 11
+          drafts.note("12"),
+          drafts.start("d"), // 13, live
+          drafts.chunk("d"),
+        ];
+        await writer.write(list);
+        const starts = await Promise.all([0, ...list.keys()].slice(1).map((id) => log.findFoldStart("s", id)));
+        expect([...starts, await log.findFoldStart("s", 14)]).toEqual([
+          1, // after 0
+          1, // 1
+          1, // 2
+          1,
+          1,
+          6, // 5: a is over
+          6, // 6
+          6, // 7: b goes on
+          6, // 8
+          6, // 9: c goes on, and began while b did
+          6, // 10
+          12, // 11: all are over
+          12,
+          12, // 13: d goes on
+          12,
+        ]);
+        await expectRefusal(log.findFoldStart("t", 0), "unknown_session");
+      }));
+  });
+
+  describe("a landmark", () => {
+    test("is the latest record of its kind and key", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        await writer.write([drafts.checkpoint("a", "r"), drafts.todo("a"), drafts.checkpoint("b", "r")]);
+        const first = { kind: "checkpoint", key: "a", eventId: 1, runId: "r" };
+        expect(await other.getLandmark("s", "checkpoint", "a")).toEqual(first);
+        expect(await other.getLandmark("s", "todo_list", "a")).toEqual({
+          kind: "todo_list",
+          key: "a",
+          eventId: 2,
+          runId: undefined,
+        });
+        await writer.write([
+          drafts.checkpoint("c"),
+          drafts.note("x"),
+          drafts.checkpoint("a", "r2"),
+          drafts.checkpoint("c"),
+        ]);
+        expect(await other.getLandmark("s", "checkpoint", "a")).toEqual({ ...first, eventId: 6, runId: "r2" });
+        const ids = async (limit?: number) =>
+          (await other.listLandmarks("s", "checkpoint", limit)).map(({ key, eventId }) => `${key}${eventId}`);
+        expect(await ids()).toEqual(["c7", "a6", "b3"]);
+        expect(await ids(2)).toEqual(["c7", "a6"]);
+        expect(await other.listLandmarks("s", "todo_list")).toHaveLength(1);
+      }));
+
+    test("is of its session only, and absent when there is none", () =>
+      withLog(store, async ({ log }) => {
+        await (await openWriter(log, "s")).write([drafts.todo("a")]);
+        await log.createSession("t");
+        expect(await log.getLandmark("t", "todo_list", "a")).toBeUndefined();
+        expect(await log.getLandmark("s", "checkpoint", "a")).toBeUndefined();
+        expect(await log.listLandmarks("t", "todo_list")).toEqual([]);
+        await expectRefusal(log.getLandmark("u", "todo_list", "a"), "unknown_session");
+        await expectRefusal(log.listLandmarks("u", "todo_list"), "unknown_session");
+      }));
+  });
+}

@@ -1,0 +1,208 @@
+/** Who may write: one at a time, by epoch. Clocks decide when a lease may be taken, never what is written. */
+import { describe, expect, test } from "vitest";
+import { describeHolder } from "./holder.ts";
+import type { Lease, Log } from "./log.ts";
+import {
+  drafts,
+  draftRun,
+  expectRefusal,
+  type LogStore,
+  makeEntries,
+  NOON,
+  openWriter,
+  readAll,
+  withLog,
+} from "./log-trial.contract.ts";
+
+/** A writer of a process of this machine that has ended: the numbers of processes end far below this one. */
+const GONE = describeHolder().replace(/\/\d+\//, "/2147483646/");
+
+async function writeAs(log: Log, { sessionId, epoch }: Lease, expectedLastId: number): Promise<number> {
+  const entries = makeEntries(sessionId, expectedLastId, [drafts.note(`epoch ${epoch}`)]);
+  return (await log.append({ sessionId, epoch, expectedLastId, entries })).lastId;
+}
+
+export function describeLeases(store: LogStore): void {
+  describe("a lease", () => {
+    test("is given with the next epoch, and names where the session ends", () =>
+      withLog(store, async ({ log, other }) => {
+        const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        const session = await other.getSession("s");
+        expect(lease).toEqual({
+          sessionId: "s",
+          epoch: session?.epoch,
+          incarnation: session?.incarnation,
+          lastId: 0,
+          expiresAt: NOON + 1000,
+        });
+        expect(session?.holder).toBe("a");
+        await writeAs(log, lease, 0);
+        const next = await other.acquire("s", { holder: "b", ttlMs: 1000, takeover: true });
+        expect(next.epoch).toBeGreaterThan(lease.epoch);
+        expect(next.lastId).toBe(1);
+      }));
+
+    test("is refused while somebody holds the session, whoever asks", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        const before = await log.getSession("s");
+        clock.now += 999;
+        for (const holder of ["a", "b"]) {
+          const refusal = await expectRefusal(other.acquire("s", { holder, ttlMs: 1000 }), "lease_held");
+          expect(refusal.details).toEqual({ holder: "a" });
+        }
+        expect(await log.getSession("s")).toEqual(before);
+      }));
+
+    test("is given to one of many who ask at once", () =>
+      withLog(store, async ({ log, other }) => {
+        const asked = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? log : other));
+        const results = await Promise.allSettled(
+          asked.map((handle, index) => handle.acquire("s", { holder: `h${index}`, ttlMs: 1000 })),
+        );
+        expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+        expect(await log.listSessions()).toHaveLength(1);
+      }));
+
+    test("can be taken when it has run out; its old holder writes until then, and never again", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const old = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        clock.now += 1000;
+        expect(await other.getSession("s")).toMatchObject({ holder: undefined });
+        await writeAs(log, old, 0);
+        const next = await other.acquire("s", { holder: "b", ttlMs: 1000 });
+        const refusal = await expectRefusal(writeAs(log, old, 1), "fenced");
+        expect(refusal.details).toEqual({ epoch: next.epoch });
+        await expectRefusal(log.renew(old, 1000), "fenced");
+        await log.release(old);
+        expect(await log.getSession("s")).toMatchObject({ holder: "b", epoch: next.epoch });
+        await writeAs(other, next, 1);
+      }));
+
+    test("can be taken from a living holder, who is fenced at once", () =>
+      withLog(store, async ({ log, other }) => {
+        const old = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        await writeAs(log, old, 0);
+        const next = await other.acquire("s", { holder: "b", ttlMs: 1000, takeover: true });
+        await expectRefusal(writeAs(log, old, 1), "fenced");
+        expect(await readAll(log, "s")).toHaveLength(1);
+        await writeAs(other, next, 1);
+      }));
+
+    test("can be taken at once from a process that has ended", () =>
+      withLog(store, async ({ log, other }) => {
+        const old = await log.acquire("s", { holder: GONE, ttlMs: 1_000_000 });
+        expect(await other.getSession("s")).toMatchObject({ holder: undefined });
+        const next = await other.acquire("s", { holder: describeHolder(), ttlMs: 1000 });
+        expect(next.epoch).toBeGreaterThan(old.epoch);
+        await expectRefusal(log.acquire("s", { holder: "b", ttlMs: 1000 }), "lease_held");
+      }));
+
+    test("lasts longer when it is renewed, also when it had run out and nobody came", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        clock.now += 900;
+        const renewed = await log.renew(lease, 1000);
+        expect(renewed).toEqual({ ...lease, expiresAt: NOON + 1900 });
+        clock.now += 900;
+        await expectRefusal(other.acquire("s", { holder: "b", ttlMs: 1 }), "lease_held");
+        clock.now += 5000;
+        await log.renew(renewed, 1000);
+        await expectRefusal(other.acquire("s", { holder: "b", ttlMs: 1 }), "lease_held");
+        await writeAs(log, lease, 0);
+      }));
+
+    test("ends when it is released: its epoch writes no more, and the next may come", () =>
+      withLog(store, async ({ log, other }) => {
+        const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        await log.release(lease);
+        expect(await other.getSession("s")).toMatchObject({ holder: undefined });
+        await expectRefusal(writeAs(log, lease, 0), "fenced");
+        await expectRefusal(log.renew(lease, 1000), "fenced");
+        await log.release(lease);
+        const next = await other.acquire("s", { holder: "b", ttlMs: 1000 });
+        expect(next.epoch).toBeGreaterThan(lease.epoch);
+        await log.release(lease);
+        await writeAs(other, next, 0);
+      }));
+
+    test("is needed to write: an epoch nobody was given is fenced", () =>
+      withLog(store, async ({ log }) => {
+        const { epoch, incarnation } = await log.createSession("s");
+        const guess = { sessionId: "s", incarnation, lastId: 0, expiresAt: 0 };
+        for (const wrong of [epoch, epoch + 1, epoch - 1, Number.NaN])
+          await expectRefusal(writeAs(log, { ...guess, epoch: wrong }, 0), "fenced");
+        const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        await log.release(lease);
+        const after = (await log.getSession("s"))?.epoch ?? 0;
+        for (const wrong of [after, after + 1, after - 1])
+          await expectRefusal(writeAs(log, { ...guess, epoch: wrong }, 0), "fenced");
+        expect(await readAll(log, "s")).toEqual([]);
+      }));
+
+    test("is of no use on a session that is not there, nor on another of the same name", () =>
+      withLog(store, async ({ log, other }) => {
+        const old = await log.acquire("s", { holder: "a", ttlMs: 1_000_000 });
+        await other.deleteSession("s");
+        await expectRefusal(writeAs(log, old, 0), "unknown_session");
+        await expectRefusal(log.renew(old, 1000), "unknown_session");
+        await log.release(old);
+        await other.createSession("s");
+        await expectRefusal(writeAs(log, old, 0), "fenced");
+        const next = await other.acquire("s", { holder: "b", ttlMs: 1_000_000 });
+        await expectRefusal(writeAs(log, old, 0), "fenced");
+        await expectRefusal(log.renew(old, 1000), "fenced");
+        await log.release(old);
+        expect(await writeAs(other, next, 0)).toBe(1);
+        expect(await log.getSession("s")).toMatchObject({ holder: "b" });
+      }));
+
+    test("keeps its epoch through a clock that goes back and forth", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const first = await log.acquire("s", { holder: "a", ttlMs: 1000 });
+        clock.now -= 1_000_000;
+        await expectRefusal(other.acquire("s", { holder: "b", ttlMs: 1000 }), "lease_held");
+        await writeAs(log, first, 0);
+        clock.now += 2_000_000;
+        const second = await other.acquire("s", { holder: "b", ttlMs: 1000 });
+        clock.now -= 2_000_000;
+        // By this clock the first lease has not run out; it is over all the same.
+        await expectRefusal(writeAs(log, first, 1), "fenced");
+        await writeAs(other, second, 1);
+        expect(await readAll(log, "s")).toHaveLength(2);
+      }));
+  });
+
+  describe("orphans", () => {
+    test("are sessions with something to do and nobody to do it", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const command = { commandId: "c", kind: "cancel", body: {} } as const;
+        await log.createSession("nothing to do");
+        await log.createSession("a command waits");
+        await log.submit({ ...command, sessionId: "a command waits" });
+        const busy = await openWriter(log, "held");
+        await busy.write([drafts.start("r")]);
+        const over = await openWriter(log, "run is over");
+        await over.write(draftRun("r"));
+        await log.release(over.lease);
+        const left = await openWriter(log, "left");
+        await left.write([drafts.start("r")]);
+        await log.release(left.lease);
+        const killed = await openWriter(log, "killed", GONE);
+        await killed.write([...draftRun("r1"), drafts.chunk("r2")]);
+        expect([...(await other.listOrphans())].sort()).toEqual(["a command waits", "killed", "left"]);
+        expect(await other.listOrphans({ limit: 2 })).toHaveLength(2);
+        clock.now += 60_000;
+        expect(await other.listOrphans()).toContain("held");
+        await log.renew(busy.lease, 1000);
+        expect(await other.listOrphans()).not.toContain("held");
+        await other.acquire("killed", { holder: "b", ttlMs: 1000 });
+        const { lease } = await openWriter(log, "a command waits");
+        const settle = [{ commandId: "c", outcome: { code: "done" } }] as const;
+        await log.append({ sessionId: lease.sessionId, epoch: lease.epoch, expectedLastId: 0, entries: [], settle });
+        await log.release(lease);
+        await log.deleteSession("left");
+        expect(await other.listOrphans()).toEqual([]);
+      }));
+  });
+}

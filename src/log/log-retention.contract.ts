@@ -1,0 +1,196 @@
+/** Retention: whole runs that are over, oldest first, never past a live one. What is gone is refused by name. */
+import { describe, expect, test } from "vitest";
+import type { Log } from "./log.ts";
+import {
+  type Draft,
+  drafts,
+  draftRun,
+  expectRefusal,
+  type LogStore,
+  makeEntries,
+  NOON,
+  openWriter,
+  readAll,
+  sizeOf,
+  textsOf,
+  withLog,
+} from "./log-trial.contract.ts";
+
+const HOUR = 3_600_000;
+const NOTHING = { runs: 0, records: 0, bytes: 0 };
+
+/** Puts records into a new session; gives their entries. */
+async function fill(log: Log, sessionId: string, list: readonly Draft[]) {
+  return (await openWriter(log, sessionId)).write(list);
+}
+
+async function runsOf(log: Log, sessionId: string): Promise<readonly string[]> {
+  return (await log.listRuns(sessionId)).map(({ runId }) => runId).toReversed();
+}
+
+export function describeRetention(store: LogStore): void {
+  describe("retention", () => {
+    test("by age takes the runs that ended longer ago, with what lies before and between them", () =>
+      withLog(store, async ({ log, other }) => {
+        const entries = await fill(log, "s", [
+          drafts.note("1"),
+          drafts.todo("gone"),
+          ...draftRun("a", NOON - 3 * HOUR), // 3 to 6
+          drafts.note("7"),
+          drafts.start("b", NOON - 3 * HOUR), // 8 to 10
+          drafts.checkpoint("c", "b"),
+          drafts.end("b", "error", "x", NOON - 2 * HOUR),
+          drafts.note("11"),
+          ...draftRun("c", NOON - HOUR), // 12 to 15
+          drafts.todo("kept"), // 16
+        ]);
+        expect(await log.prune({ maxAgeMs: 2 * HOUR, now: NOON })).toMatchObject({ runs: 1, records: 6 });
+        const bytes = sizeOf(entries.slice(6, 10));
+        expect(await log.prune({ maxAgeMs: 2 * HOUR - 1 })).toEqual({ runs: 1, records: 4, bytes });
+        expect(await log.prune({ maxAgeMs: 2 * HOUR - 1 })).toEqual(NOTHING);
+        const kept = entries.slice(10);
+        for (const handle of [log, other]) {
+          expect(await handle.getSession("s")).toMatchObject({ firstId: 11, lastId: 16, bytes: sizeOf(kept) });
+          expect(await readAll(handle, "s", 10)).toEqual(textsOf(kept));
+          for (const after of [0, 1, 6, 9]) {
+            const refusal = await expectRefusal(handle.read("s", { after }), "evicted");
+            expect(refusal.details).toMatchObject({ first_event_id: 11 });
+          }
+          expect(await runsOf(handle, "s")).toEqual(["c"]);
+          expect(await handle.getRun("s", "a")).toBeUndefined();
+          expect(await handle.getLandmark("s", "todo_list", "gone")).toBeUndefined();
+          expect(await handle.getLandmark("s", "checkpoint", "c")).toBeUndefined();
+          expect(await handle.listLandmarks("s", "todo_list")).toHaveLength(1);
+          expect(await handle.findFoldStart("s", 13)).toBe(11);
+        }
+      }));
+
+    test("leaves a session that goes on where it was, though nothing of it is held", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        await writer.write(draftRun("a", NOON - HOUR));
+        expect(await other.prune({ maxAgeMs: 1 })).toMatchObject({ runs: 1, records: 4 });
+        expect(await log.getSession("s")).toMatchObject({ firstId: 5, lastId: 4, bytes: 0 });
+        expect((await log.read("s", { after: 4 })).isEmpty).toBe(true);
+        await expectRefusal(log.read("s", { after: 3 }), "evicted");
+        await expectRefusal(log.read("s", { after: 5 }), "cursor_ahead");
+        const gone = makeEntries("s", 0, draftRun("a", NOON - HOUR));
+        const retry = { sessionId: "s", epoch: writer.lease.epoch, expectedLastId: 0, entries: gone };
+        await expectRefusal(log.append(retry), "conflict");
+        const entries = await writer.write(draftRun("b"));
+        expect(writer.lastId).toBe(8);
+        expect(await readAll(other, "s", 4)).toEqual(textsOf(entries));
+        expect(await runsOf(log, "s")).toEqual(["b"]);
+      }));
+
+    test("never takes a live run, nor what came after it began", () =>
+      withLog(store, async ({ log }) => {
+        const entries = await fill(log, "s", [
+          ...draftRun("old", 1), // 1 to 4
+          drafts.note("5"),
+          drafts.start("live", 1), // 6
+          ...draftRun("inside", 1), // 7 to 10
+          drafts.chunk("live", "x", 1),
+          ...draftRun("behind", 1),
+        ]);
+        const policy = { maxAgeMs: 0, maxSessionBytes: 0, maxBytes: 0 };
+        expect(await log.prune(policy)).toEqual({ runs: 1, records: 4, bytes: sizeOf(entries.slice(0, 4)) });
+        expect(await readAll(log, "s", 4)).toEqual(textsOf(entries.slice(4)));
+        expect(await runsOf(log, "s")).toEqual(["live", "inside", "behind"]);
+      }));
+
+    test("never parts runs that stand beside each other", () =>
+      withLog(store, async ({ log }) => {
+        const entries = await fill(log, "s", [
+          drafts.start("a", 1),
+          drafts.start("b", 1),
+          drafts.reply("a", 10), // a is over, b is not
+          drafts.start("c", 10),
+          drafts.reply("b", 20),
+          drafts.reply("c", 30), // 6: all are
+          ...draftRun("d", 40),
+        ]);
+        expect(await log.prune({ maxAgeMs: 0, now: 30 })).toEqual(NOTHING);
+        expect(await log.prune({ maxAgeMs: 0, now: 31 })).toMatchObject({ runs: 3, records: 6 });
+        expect(await readAll(log, "s", 6)).toEqual(textsOf(entries.slice(6)));
+        expect(await runsOf(log, "s")).toEqual(["d"]);
+      }));
+
+    test("never takes a run that waits for its end beside one that is over", () =>
+      withLog(store, async ({ log }) => {
+        await fill(log, "s", [drafts.start("a", 1), drafts.start("live", 1), drafts.reply("a", 2)]);
+        expect(await log.prune({ maxAgeMs: 0, maxSessionBytes: 0, maxBytes: 0 })).toEqual(NOTHING);
+        expect(await readAll(log, "s")).toHaveLength(3);
+      }));
+
+    test("by the bytes of a session takes as many runs as it must, of that session", () =>
+      withLog(store, async ({ log }) => {
+        const runs = ["a", "b", "c", "d"].map((name) => draftRun(name, NOON, "x".repeat(100)));
+        const entries = await fill(log, "s", runs.flat());
+        await fill(log, "small", draftRun("old", 1));
+        const maxSessionBytes = sizeOf(entries.slice(8));
+        expect(await log.prune({ maxSessionBytes: sizeOf(entries) })).toEqual(NOTHING);
+        const bytes = sizeOf(entries.slice(0, 8));
+        expect(await log.prune({ maxSessionBytes })).toEqual({ runs: 2, records: 8, bytes });
+        expect(await runsOf(log, "s")).toEqual(["c", "d"]);
+        expect(await log.prune({ maxSessionBytes: maxSessionBytes - 1 })).toMatchObject({ runs: 1 });
+        expect(await runsOf(log, "s")).toEqual(["d"]);
+        expect(await runsOf(log, "small")).toEqual(["old"]);
+      }));
+
+    test("by the bytes of all takes the runs that ended first, wherever they are", () =>
+      withLog(store, async ({ log }) => {
+        const s = await fill(log, "s", [...draftRun("s1", 10), ...draftRun("s2", 40), ...draftRun("s3", 50)]);
+        const t = await fill(log, "t", [...draftRun("t1", 20), ...draftRun("t2", 30), drafts.start("live", 60)]);
+        const all = sizeOf(s) + sizeOf(t);
+        expect(await log.prune({ maxBytes: all })).toEqual(NOTHING);
+        const one = sizeOf(s.slice(0, 4));
+        expect(await log.prune({ maxBytes: all - 1 })).toEqual({ runs: 1, records: 4, bytes: one });
+        expect([await runsOf(log, "s"), await runsOf(log, "t")]).toEqual([
+          ["s2", "s3"],
+          ["t1", "t2", "live"],
+        ]);
+        const two = sizeOf(t.slice(0, 8));
+        expect(await log.prune({ maxBytes: all - one - two })).toEqual({ runs: 2, records: 8, bytes: two });
+        expect([await runsOf(log, "s"), await runsOf(log, "t")]).toEqual([["s2", "s3"], ["live"]]);
+        expect(await log.prune({ maxBytes: 0 })).toMatchObject({ runs: 2, records: 8 });
+        expect([await runsOf(log, "s"), await runsOf(log, "t")]).toEqual([[], ["live"]]);
+      }));
+
+    test("asked for nothing takes nothing, and no session without a run", () =>
+      withLog(store, async ({ log }) => {
+        await fill(log, "s", draftRun("r", 1));
+        await fill(log, "t", [drafts.note("x")]);
+        expect(await log.prune({})).toEqual(NOTHING);
+        expect(await readAll(log, "s")).toHaveLength(4);
+        await log.prune({ maxAgeMs: 0, maxSessionBytes: 0, maxBytes: 0 });
+        expect(await readAll(log, "t")).toHaveLength(1);
+        expect(await log.listSessions()).toHaveLength(2);
+      }));
+
+    test("takes very much at once", () =>
+      withLog(store, async ({ log, other }) => {
+        const list = Array.from({ length: 1000 }, (_, index) => draftRun(`r${index}`, index)).flat();
+        const entries = await fill(log, "s", list);
+        const bytes = sizeOf(entries.slice(0, 3600));
+        expect(await other.prune({ maxAgeMs: 0, now: 900 })).toEqual({ runs: 900, records: 3600, bytes });
+        expect(await readAll(log, "s", 3600)).toEqual(textsOf(entries.slice(3600)));
+        expect(await log.listRuns("s", { limit: 1000 })).toHaveLength(100);
+      }));
+
+    test("keeps commands that wait, and answers that are young", () =>
+      withLog(store, async ({ log, clock }) => {
+        const writer = await openWriter(log, "s");
+        for (const commandId of ["waits", "answered"])
+          await log.submit({ commandId, sessionId: "s", kind: "cancel", body: {} });
+        await writer.write([], [{ commandId: "answered", outcome: { code: "done" } }]);
+        clock.now += 24 * HOUR;
+        await log.prune({});
+        expect(await log.getCommand("s", "answered")).toMatchObject({ outcome: { code: "done" } });
+        clock.now += 365 * 24 * HOUR;
+        await log.prune({ maxAgeMs: 0, maxSessionBytes: 0, maxBytes: 0 });
+        expect(await log.getCommand("s", "waits")).toMatchObject({ outcome: undefined });
+        expect(await log.getCommand("s", "answered")).toBeUndefined();
+      }));
+  });
+}

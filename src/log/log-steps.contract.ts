@@ -1,0 +1,215 @@
+/** The steps a random walk may take, and the batches it makes of them. */
+import fc from "fast-check";
+import type { Append, CommandKind, CommandOutcome, Lease, RetentionPolicy } from "./log.ts";
+import { lastIdOf, type ModelSession, pendingOf, runsOf } from "./log-model.contract.ts";
+import { type Draft, drafts, makeEntries } from "./log-trial.contract.ts";
+
+export const SESSIONS: readonly string[] = ["a", "b", "c"];
+export const HOLDERS: readonly string[] = ["h1", "h2", "h3"];
+
+const OUTCOMES: readonly CommandOutcome[] = [
+  { code: "done" },
+  { code: "done", eventId: 1 },
+  { code: "unknown_call", details: { a: [1] } },
+];
+
+const DRAFTS = [
+  "start",
+  "chunk",
+  "long",
+  "completed",
+  "reply",
+  "error",
+  "cancelled",
+  "checkpoint",
+  "todo",
+  "note",
+] as const;
+
+/** What is wrong with a batch. */
+const FAULTS = ["epoch", "behind", "ahead", "foreign", "jump", "large", "many", "unknown", "twice"] as const;
+export type BatchFault = (typeof FAULTS)[number];
+
+interface Write {
+  readonly session: number;
+  readonly items: readonly { readonly kind: (typeof DRAFTS)[number]; readonly pick: number }[];
+  readonly settle: number;
+  readonly outcome: number;
+  readonly fault: BatchFault | undefined;
+}
+
+type Kind =
+  | { readonly do: "create"; readonly title: string | undefined; readonly firstId: number }
+  | { readonly do: "rename"; readonly title: string }
+  | { readonly do: "delete" }
+  | { readonly do: "reopen" }
+  | { readonly do: "acquire"; readonly holder: number; readonly ttlMs: number; readonly takeover: boolean }
+  | { readonly do: "renew"; readonly pick: number; readonly ttlMs: number }
+  | { readonly do: "release"; readonly pick: number }
+  | ({ readonly do: "write" } & Omit<Write, "session">)
+  | { readonly do: "burst"; readonly writes: readonly Write[] }
+  | { readonly do: "retry"; readonly pick: number; readonly change: ((batch: Append) => Append) | undefined }
+  | { readonly do: "submit"; readonly id: string; readonly kind: CommandKind; readonly body: number }
+  | { readonly do: "prune"; readonly policy: RetentionPolicy; readonly age: number | undefined }
+  | {
+      readonly do: "read";
+      readonly at: number;
+      readonly odd: number | undefined;
+      readonly limit: number;
+      readonly maxBytes: number;
+    }
+  | { readonly do: "advance"; readonly ms: number };
+
+export type Step = Kind & { readonly session: number; readonly via: 0 | 1 };
+
+/** A batch that is nearly the one that was appended. */
+const CHANGES: { readonly [about: string]: (batch: Append) => Append } = {
+  "another letter in the last record": (batch) => ({
+    ...batch,
+    entries: batch.entries.map((entry, index) =>
+      index < batch.entries.length - 1 ? entry : { ...entry, text: entry.text.replace(/.(?=[^,]*$)/, "~") },
+    ),
+  }),
+  "one record less": (batch) => ({ ...batch, entries: batch.entries.slice(0, -1) }),
+  "one record more": (batch) => {
+    const after = batch.expectedLastId + batch.entries.length;
+    return { ...batch, entries: [...batch.entries, ...makeEntries(batch.sessionId, after, [drafts.note("more")])] };
+  },
+  "another answer": (batch) => ({
+    ...batch,
+    settle: (batch.settle ?? []).map(({ commandId }) => ({ commandId, outcome: { code: "cancelled" } })),
+  }),
+  "one more answer": (batch) => ({
+    ...batch,
+    settle: [...(batch.settle ?? []), { commandId: "c1", outcome: { code: "done" } }],
+  }),
+};
+
+const small = fc.nat({ max: 30 });
+const ttl = fc.constantFrom(0, 10, 1000);
+const maybe = <T>(value: fc.Arbitrary<T>, freq: number): fc.Arbitrary<T | undefined> =>
+  fc.option(value, { nil: undefined, freq });
+
+const write = {
+  items: fc.array(fc.record({ kind: fc.constantFrom(...DRAFTS), pick: small }), { maxLength: 5, size: "max" }),
+  settle: fc.constantFrom(0, 0, 0, 1, 2),
+  outcome: fc.nat({ max: OUTCOMES.length - 1 }),
+  fault: fc.oneof(
+    { arbitrary: fc.constant(undefined), weight: 3 },
+    { arbitrary: fc.constantFrom(...FAULTS), weight: 1 },
+  ),
+};
+const session = fc.nat({ max: SESSIONS.length - 1 });
+const bytes = fc.constantFrom(0, 1, 200, 500, 1000, 3000);
+
+function weigh<T extends Kind>(weight: number, fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) {
+  const place = fc.record({ session, via: fc.constantFrom(0 as const, 1 as const) });
+  const arbitrary = fc.tuple(fc.record(fields), place).map(([kind, where]) => ({ ...kind, ...where }) as Step);
+  return { arbitrary, weight };
+}
+
+type Of<D extends Kind["do"]> = Extract<Kind, { readonly do: D }>;
+
+export const operations: fc.Arbitrary<Step> = fc.oneof(
+  weigh<Of<"write">>(12, { do: fc.constant("write"), ...write }),
+  weigh<Of<"burst">>(3, {
+    do: fc.constant("burst"),
+    writes: fc.array(fc.record({ session, ...write }), { minLength: 2, maxLength: 4 }),
+  }),
+  weigh<Of<"retry">>(4, {
+    do: fc.constant("retry"),
+    pick: fc.nat({ max: 4 }),
+    change: maybe(fc.constantFrom(...Object.values(CHANGES)), 1),
+  }),
+  weigh<Of<"submit">>(5, {
+    do: fc.constant("submit"),
+    id: fc.constantFrom("c1", "c2", "c3", "c4", "c5"),
+    kind: fc.constantFrom("cancel" as const, "cancel" as const, "approve" as const),
+    body: fc.constantFrom(0, 0, 0, 1),
+  }),
+  weigh<Of<"read">>(3, {
+    do: fc.constant("read"),
+    at: small,
+    odd: maybe(fc.constantFrom(-1, 0.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY), 5),
+    limit: fc.constantFrom(0, 1, 2, 3, 100),
+    maxBytes: bytes,
+  }),
+  weigh<Of<"prune">>(3, {
+    do: fc.constant("prune"),
+    age: maybe(fc.constantFrom(0, 30, 100), 2),
+    policy: fc.oneof(
+      fc.constant({}),
+      bytes.map((maxSessionBytes) => ({ maxSessionBytes })),
+      bytes.map((maxBytes) => ({ maxBytes })),
+      fc.record({ maxSessionBytes: bytes, maxBytes: bytes }),
+    ),
+  }),
+  weigh<Of<"acquire">>(3, {
+    do: fc.constant("acquire"),
+    holder: fc.nat({ max: HOLDERS.length - 1 }),
+    ttlMs: ttl,
+    takeover: fc.boolean(),
+  }),
+  weigh<Of<"renew">>(2, { do: fc.constant("renew"), pick: fc.nat({ max: 4 }), ttlMs: ttl }),
+  weigh<Of<"release">>(2, { do: fc.constant("release"), pick: fc.nat({ max: 4 }) }),
+  weigh<Of<"advance">>(2, { do: fc.constant("advance"), ms: fc.constantFrom(1, 10, 1000, -5, -1000) }),
+  weigh<Of<"create">>(1, {
+    do: fc.constant("create"),
+    title: maybe(fc.constantFrom("", "title"), 2),
+    firstId: fc.constantFrom(1, 1, 7),
+  }),
+  weigh<Of<"rename">>(1, { do: fc.constant("rename"), title: fc.constantFrom("x", "y") }),
+  weigh<Of<"delete">>(1, { do: fc.constant("delete") }),
+  weigh<Of<"reopen">>(1, { do: fc.constant("reopen") }),
+);
+
+/** The batch a step stands for: right, or wrong in one thing. */
+export function buildBatch(
+  to: ModelSession,
+  step: Omit<Write, "session">,
+  ts: number,
+  leases: readonly Lease[],
+): Append {
+  const { sessionId } = to;
+  const { fault } = step;
+  const lastId = lastIdOf(to);
+  const list = draftItems(to, step.items, ts);
+  if (fault === "large") list.push(drafts.note("é".repeat(600)));
+  if (fault === "many") list.push(...Array.from({ length: 9 }, () => drafts.note("x")));
+  const after = lastId + (fault === "behind" ? -1 : fault === "ahead" ? 1 : 0);
+  const entries = [...makeEntries(sessionId, after, list)];
+  if (fault === "foreign") entries.push(...makeEntries("elsewhere", after + list.length, [drafts.note("x")]));
+  if (fault === "jump") entries.push(...makeEntries(sessionId, after + list.length + 1, [drafts.note("x")]));
+  const settle = pendingOf(to)
+    .slice(0, step.settle)
+    .map(({ commandId }) => ({ commandId, outcome: OUTCOMES[step.outcome]! }));
+  if (fault === "unknown") settle.push({ commandId: "nobody", outcome: { code: "done" } });
+  if (fault === "twice") settle.push(...settle.slice(0, 1));
+  const stale = leases.findLast((lease) => lease.sessionId === sessionId && lease.epoch !== to.lease?.epoch);
+  const epoch = fault === "epoch" ? (stale?.epoch ?? -1) : to.lease!.epoch;
+  return { sessionId, epoch, expectedLastId: after, entries, settle };
+}
+
+/** Records of runs that are live, or begin; two may stand beside each other. */
+function draftItems(to: ModelSession, items: Write["items"], from: number): Draft[] {
+  const live = runsOf(to).flatMap(({ runId, status }) => (status === "live" ? [runId] : []));
+  let ts = from;
+  return items.map(({ kind, pick }, index) => {
+    ts += 10;
+    const runId = live[pick % (live.length + 1)] ?? `r${lastIdOf(to) + 1 + index}.${from}`;
+    if (kind === "note") return drafts.note(`note ${pick}`);
+    if (kind === "todo") return drafts.todo(`l${pick % 2}`);
+    if (kind === "start") {
+      const name = `r${lastIdOf(to) + 1 + index}.${from}`;
+      live.push(name);
+      return drafts.start(name, ts);
+    }
+    if (!live.includes(runId)) live.push(runId);
+    if (kind === "chunk") return drafts.chunk(runId, `${pick}`, ts);
+    if (kind === "long") return drafts.chunk(runId, "é".repeat(pick * 5), ts);
+    if (kind === "checkpoint") return { ...drafts.checkpoint(`k${pick % 3}`, runId), ts };
+    if (kind === "completed") return drafts.end(runId, "completed", undefined, ts);
+    live.splice(live.indexOf(runId), 1);
+    return kind === "reply" ? drafts.reply(runId, ts) : drafts.end(runId, kind, pick % 2 === 0 ? "why" : undefined, ts);
+  });
+}

@@ -1,0 +1,358 @@
+/**
+ * Random walks: any sequence of operations on a few sessions, by several writers and through two handles, each answer
+ * and all that can be seen afterwards compared with the model.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isLoomError } from "../protocol/index.ts";
+import { LOG_LIMITS, type Append, type Lease, type Log, type LogLimits, type SessionInfo } from "./log.ts";
+import {
+  bytesOf,
+  type Expected,
+  foldStartOf,
+  heldOf,
+  landmarksOf,
+  lastIdOf,
+  LogModel,
+  type ModelSession,
+  pendingOf,
+  runsOf,
+  updatedAtOf,
+} from "./log-model.contract.ts";
+import { type LogStore, NOON, readAll } from "./log-trial.contract.ts";
+import { type BatchFault, buildBatch, HOLDERS, operations, SESSIONS, type Step } from "./log-steps.contract.ts";
+
+/** Small enough to be met. */
+const LIMITS: Partial<LogLimits> = {
+  maxEventBytes: 1000,
+  maxBatchRecords: 8,
+  maxBatchBytes: 1200,
+  maxPageRecords: 7,
+  maxPageBytes: 900,
+  maxPendingCommands: 3,
+  maxFeedBytes: 500,
+};
+
+/** What a walk must have met in a thousand, or it walks in circles. */
+const SIGHTS: { readonly [what: string]: readonly string[] } = {
+  append: ["ok", "fenced", "conflict", "command_settled", "event_too_large", "batch_too_large"],
+  retry: ["ok", "fenced", "conflict", "unknown_session"],
+  acquire: ["ok", "lease_held"],
+  renew: ["ok", "fenced", "unknown_session"],
+  read: ["ok", "evicted", "cursor_ahead", "cursor_invalid", "unknown_session"],
+  submit: ["ok", "command_conflict", "inbox_full", "unknown_session"],
+  prune: ["some", "none"],
+  peek: ["some"],
+};
+
+export function describeWalk(store: LogStore, numRuns: number): void {
+  describe("random walks", () => {
+    const clock = { now: NOON };
+    let handles: [Log, Log];
+    const seen = new Map<string, number>();
+
+    beforeAll(async () => {
+      const log = await store.open({ limits: LIMITS, now: () => clock.now });
+      handles = [log, await store.second(log)];
+    });
+
+    afterAll(async () => {
+      await handles[1].close();
+      await handles[0].close();
+    });
+
+    test(`${numRuns} of them agree with the model`, { timeout: 600_000 }, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 40, size: "max" }), async (steps) => {
+          clock.now = NOON;
+          for (const name of SESSIONS) await handles[0].deleteSession(name);
+          const walk = new Walk(handles, clock, store, seen);
+          const unwatch = SESSIONS.map((name) => handles[0].watch(name, () => undefined));
+          try {
+            for (const step of steps) await walk.take(step);
+            await walk.compareAll();
+          } finally {
+            for (const stop of unwatch) stop();
+            handles = walk.handles;
+          }
+        }),
+        { numRuns },
+      );
+      if (numRuns < 1000) return;
+      const sights = Object.entries(SIGHTS).flatMap(([what, outcomes]) =>
+        outcomes.map((outcome) => `${what} ${outcome}`),
+      );
+      expect(sights.filter((sight) => !seen.has(sight))).toEqual([]);
+    });
+  });
+}
+
+class Walk {
+  handles: [Log, Log];
+  readonly #clock: { now: number };
+  readonly #store: LogStore;
+  readonly #seen: Map<string, number>;
+  readonly #model: LogModel;
+  /** Every lease and every batch there was, for those who come too late. */
+  readonly #leases: Lease[] = [];
+  readonly #batches: Append[] = [];
+  readonly #incarnations = new Set<string>();
+  readonly #epochs = new Map<string, number>();
+  /** Grows with every record, so that no two runs end at the same time. */
+  #ts = 2 * NOON;
+
+  constructor(handles: [Log, Log], clock: { now: number }, store: LogStore, seen: Map<string, number>) {
+    this.handles = handles;
+    this.#clock = clock;
+    this.#store = store;
+    this.#seen = seen;
+    this.#model = new LogModel({ ...LOG_LIMITS, ...LIMITS }, clock);
+  }
+
+  async take(step: Step): Promise<void> {
+    const model = this.#model;
+    const log = this.handles[step.via];
+    const name = SESSIONS[step.session]!;
+    switch (step.do) {
+      case "create": {
+        const options = { ...(step.title === undefined ? {} : { title: step.title }), firstId: step.firstId };
+        const session = model.create(name, options);
+        this.#compareInfo(session, await log.createSession(name, options));
+        break;
+      }
+      case "rename": {
+        const session = model.find(name);
+        if (session !== undefined) session.title = step.title;
+        const expected = session === undefined ? { refusals: ["unknown_session" as const] } : { value: session };
+        const info = await this.#meet("rename", expected, log.renameSession(name, step.title));
+        if (info !== undefined) this.#compareInfo(session!, info);
+        break;
+      }
+      case "delete":
+        // Through the first handle, since what another knows by heart of the old session is not wrong at once.
+        expect(await this.handles[0].deleteSession(name)).toBe(model.delete(name));
+        break;
+      case "acquire":
+        await this.#acquire(log, name, HOLDERS[step.holder]!, step.ttlMs, step.takeover);
+        break;
+      case "renew": {
+        const lease = pick(this.#leases, step.pick);
+        if (lease === undefined) return;
+        const renewed = await this.#meet(
+          "renew",
+          model.renew(lease.sessionId, lease.epoch, step.ttlMs),
+          log.renew(lease, step.ttlMs),
+        );
+        if (renewed !== undefined)
+          expect(renewed).toMatchObject({ epoch: lease.epoch, expiresAt: this.#clock.now + step.ttlMs });
+        return this.#compare(lease.sessionId);
+      }
+      case "release": {
+        const lease = pick(this.#leases, step.pick);
+        if (lease === undefined) return;
+        model.release(lease.sessionId, lease.epoch);
+        await log.release(lease);
+        return this.#compare(lease.sessionId);
+      }
+      case "write":
+        await this.#hold(log, name);
+        await this.#append(log, this.#build(name, step), step.fault);
+        break;
+      case "burst": {
+        // Nobody waits for the one before: they stand in the order they were given.
+        const pending: Promise<void>[] = [];
+        for (const write of step.writes) {
+          const sessionId = SESSIONS[write.session]!;
+          if (model.find(sessionId)?.lease === undefined) continue;
+          pending.push(this.#append(log, this.#build(sessionId, write), write.fault));
+        }
+        await Promise.all(pending);
+        for (const sessionId of SESSIONS) await this.#compare(sessionId);
+        return;
+      }
+      case "retry": {
+        const batch = pick(this.#batches, step.pick);
+        if (batch === undefined) return;
+        const changed = step.change === undefined ? batch : step.change(batch);
+        await this.#meet("retry", model.append(changed), log.append(changed));
+        return this.#compare(batch.sessionId);
+      }
+      case "submit": {
+        const command = { commandId: step.id, sessionId: name, kind: step.kind, body: { n: step.body } };
+        const state = await this.#meet("submit", model.submit(command), log.submit(command));
+        if (state !== undefined) expect(state).toEqual(model.find(name)!.commands.find((c) => c.commandId === step.id));
+        break;
+      }
+      case "prune": {
+        const policy = step.age === undefined ? step.policy : { ...step.policy, maxAgeMs: step.age, now: this.#ts };
+        const report = model.prune(policy);
+        expect(await log.prune(policy)).toEqual(report);
+        this.#see(`prune ${report.runs > 0 ? "some" : "none"}`);
+        await this.#forgetAnswers(log, policy);
+        return this.compareAll();
+      }
+      case "read": {
+        const session = model.find(name);
+        const after =
+          step.odd ?? (session === undefined ? 0 : session.begin - 2 + (step.at % (session.history.length + 4)));
+        const options = { after, limit: step.limit, maxBytes: step.maxBytes };
+        const page = await this.#meet("read", model.read(name, options), log.read(name, options));
+        if (page === undefined) return;
+        const expected = model.read(name, options) as { value: readonly string[] };
+        expect(page.texts).toEqual(expected.value);
+        expect([page.sessionId, page.after, page.lastId]).toEqual([name, after, after + expected.value.length]);
+        return;
+      }
+      case "advance":
+        this.#clock.now += step.ms;
+        break;
+      case "reopen":
+        if (this.#store.reopen !== undefined) this.handles[0] = await this.#store.reopen(this.handles[0]);
+        return this.compareAll();
+    }
+    await this.#compare(name);
+  }
+
+  async #acquire(log: Log, name: string, holder: string, ttlMs: number, takeover: boolean): Promise<void> {
+    const options = { holder, ttlMs, takeover };
+    const expected = this.#model.acquire(name, options);
+    const lease = await this.#meet("acquire", expected, log.acquire(name, options));
+    if (lease === undefined) return;
+    const session = this.#model.find(name)!;
+    // An epoch is never given twice under one name, whatever became of the session in between.
+    expect(lease.epoch).toBeGreaterThan(this.#epochs.get(name) ?? Number.NEGATIVE_INFINITY);
+    this.#epochs.set(name, lease.epoch);
+    session.lease!.epoch = lease.epoch;
+    this.#learn(session, lease.incarnation);
+    expect(lease).toMatchObject({ sessionId: name, lastId: lastIdOf(session), expiresAt: this.#clock.now + ttlMs });
+    this.#leases.push(lease);
+  }
+
+  /** Most writes are by somebody who may. */
+  async #hold(log: Log, name: string): Promise<void> {
+    if (this.#model.find(name)?.lease === undefined) await this.#acquire(log, name, HOLDERS[0]!, 1000, true);
+  }
+
+  #build(name: string, step: Parameters<typeof buildBatch>[1]): Append {
+    const batch = buildBatch(this.#model.find(name)!, step, this.#ts, this.#leases);
+    this.#ts += 10 * batch.entries.length;
+    return batch;
+  }
+
+  async #append(log: Log, batch: Append, fault: BatchFault | undefined): Promise<void> {
+    const expected = this.#model.append(batch);
+    if (fault === undefined || "value" in expected) this.#batches.push(batch);
+    await this.#meet("append", expected, log.append(batch));
+  }
+
+  /** Old answers may be forgotten at a prune; when exactly is the log's affair, but what waits or is young stays. */
+  async #forgetAnswers(
+    log: Log,
+    { maxAgeMs, now = this.#clock.now }: { maxAgeMs?: number; now?: number },
+  ): Promise<void> {
+    for (const { sessionId, commands } of this.#model.sessions) {
+      for (const command of Array.from(commands)) {
+        const isOld = command.createdAt < now - (maxAgeMs ?? Number.POSITIVE_INFINITY);
+        if (command.outcome === undefined || !isOld) continue;
+        if ((await log.getCommand(sessionId, command.commandId)) === undefined)
+          commands.splice(commands.indexOf(command), 1);
+      }
+    }
+  }
+
+  /** The answer, which must be the one expected; undefined where it was rightly refused. */
+  async #meet<T>(what: string, expected: Expected<unknown>, answer: Promise<T>): Promise<T | undefined> {
+    const met = await answer.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    if ("error" in met) {
+      if (!isLoomError(met.error)) throw met.error;
+      this.#see(`${what} ${met.error.code}`);
+      expect("refusals" in expected ? expected.refusals : [`${what} is taken`]).toContain(met.error.code);
+      return undefined;
+    }
+    this.#see(`${what} ok`);
+    if ("refusals" in expected) throw new Error(`${what} should be refused: ${expected.refusals.join(", ")}`);
+    if (what === "append" || what === "retry") expect(met.value).toEqual(expected.value);
+    return met.value;
+  }
+
+  #see(sight: string): void {
+    this.#seen.set(sight, (this.#seen.get(sight) ?? 0) + 1);
+  }
+
+  #learn(session: ModelSession, incarnation: string): void {
+    if (session.incarnation === undefined) {
+      expect(this.#incarnations).not.toContain(incarnation);
+      this.#incarnations.add(incarnation);
+      session.incarnation = incarnation;
+    }
+    expect(incarnation).toBe(session.incarnation);
+  }
+
+  #compareInfo(session: ModelSession, { epoch, incarnation, ...info }: SessionInfo): void {
+    this.#learn(session, incarnation);
+    if (session.lease !== undefined) expect(epoch).toBe(session.lease.epoch);
+    expect(info).toEqual({
+      sessionId: session.sessionId,
+      title: session.title,
+      createdAt: session.createdAt,
+      updatedAt: updatedAtOf(session),
+      firstId: session.firstId,
+      lastId: lastIdOf(session),
+      bytes: bytesOf(session),
+      holder: this.#model.holderOf(session),
+    });
+  }
+
+  /** Everything that can be seen of one session, through either handle. */
+  async #compare(name: string): Promise<void> {
+    const session = this.#model.find(name);
+    const log = this.handles[(session?.history.length ?? 0) % 2]!;
+    const info = await log.getSession(name);
+    if (session === undefined) return expect(info).toBeUndefined();
+    this.#compareInfo(session, info!);
+    expect(await readAll(log, name, session.firstId - 1)).toEqual(heldOf(session).map(({ text }) => text));
+    const runs = runsOf(session);
+    expect(await log.listRuns(name)).toEqual(runs.toReversed());
+    for (const kind of ["checkpoint", "todo_list"] as const)
+      expect(await log.listLandmarks(name, kind)).toEqual(landmarksOf(session, kind));
+    expect(await log.listPending(name)).toEqual(pendingOf(session));
+    const ids = [session.firstId - 1, lastIdOf(session), Math.floor((session.firstId + lastIdOf(session)) / 2)];
+    for (const id of ids) expect(await log.findFoldStart(name, id)).toBe(foldStartOf(session, id));
+    this.#comparePeek(session);
+  }
+
+  #comparePeek({ sessionId, begin, history }: ModelSession): void {
+    for (let after = Math.max(begin - 1, begin + history.length - 9); after <= begin + history.length; after++) {
+      const page = this.handles[0].peek(sessionId, after);
+      if (page === undefined) continue;
+      this.#see("peek some");
+      const from = after + 1 - begin;
+      const texts = history.slice(from, from + page.length).map(({ text }) => text);
+      expect(page.length).toBeGreaterThan(0);
+      expect([page.after, page.texts]).toEqual([after, texts]);
+    }
+  }
+
+  async compareAll(): Promise<void> {
+    for (const name of SESSIONS) await this.#compare(name);
+    for (const log of this.handles) {
+      const listed = (await log.listSessions()).map(({ sessionId }) => sessionId);
+      expect(listed).toEqual(this.#model.sessions.map(({ sessionId }) => sessionId).toReversed());
+      expect([...(await log.listOrphans())].sort()).toEqual([...this.#model.orphans()].sort());
+    }
+    for (const { sessionId, commands, ...session } of this.#model.sessions) {
+      const [log] = this.handles;
+      for (const command of commands) expect(await log.getCommand(sessionId, command.commandId)).toEqual(command);
+      for (const run of runsOf({ sessionId, commands, ...session }))
+        expect(await log.getRun(sessionId, run.runId)).toEqual(run);
+    }
+  }
+}
+
+function pick<T>(items: readonly T[], index: number): T | undefined {
+  // The latest are the likeliest to matter.
+  return items.at(-1 - (index % Math.max(1, items.length)));
+}

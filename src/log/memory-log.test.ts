@@ -1,0 +1,7 @@
+import { describeLog } from "./log.contract.ts";
+import { MemoryLog } from "./memory-log.ts";
+
+describeLog("memory", {
+  open: async (options) => new MemoryLog(options),
+  second: async (log) => log,
+});

@@ -1,0 +1,459 @@
+/**
+ * A log in memory: for tests, for programs that need no more than their own life time, and as the plainest reading of
+ * the contract. Durable here means as durable as the process.
+ */
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { LoomError } from "../protocol/index.ts";
+import { assertBatch } from "./entry.ts";
+import { Feed } from "./feed.ts";
+import { isHolderGone } from "./holder.ts";
+import { findIndexChanges } from "./index-changes.ts";
+import {
+  type AcquireOptions,
+  type Append,
+  type Command,
+  type CommandState,
+  type Landmark,
+  type LandmarkKind,
+  type Lease,
+  type ListOptions,
+  LOG_LIMITS,
+  type Log,
+  type LogLimits,
+  type PruneReport,
+  type ReadOptions,
+  type RetentionPolicy,
+  type RunInfo,
+  type SessionInfo,
+} from "./log.ts";
+import { Page } from "./page.ts";
+import {
+  assertCommand,
+  assertFirstId,
+  assertName,
+  assertPosition,
+  fenced,
+  isSameCommand,
+  isSameOutcome,
+  leaseHeld,
+  SETTLED_COMMANDS_MS,
+  unknownPlace,
+  unknownSession,
+} from "./rules.ts";
+
+interface MemorySession {
+  readonly sessionId: string;
+  readonly incarnation: string;
+  readonly createdAt: number;
+  title: string | undefined;
+  updatedAt: number;
+  firstId: number;
+  /** Text of record `firstId + index`. */
+  readonly texts: string[];
+  bytes: number;
+  epoch: number;
+  lease: { readonly holder: string; readonly expiresAt: number } | undefined;
+  readonly runs: Map<string, RunInfo>;
+  readonly landmarks: Map<string, Landmark>;
+  readonly commands: Map<string, CommandState>;
+}
+
+/** Where retention may cut a session, and when the runs before that were over. */
+interface Cut {
+  readonly lastId: number;
+  readonly endedAt: number;
+}
+
+export interface MemoryLogOptions {
+  readonly limits?: Partial<LogLimits>;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export class MemoryLog implements Log {
+  readonly limits: LogLimits;
+  readonly #now: () => number;
+  readonly #sessions = new Map<string, MemorySession>();
+  readonly #feed: Feed;
+  /** The highest epoch of any session that was deleted: one of the same name goes on from there. */
+  #lastEpoch = 0;
+  #closed = false;
+
+  constructor({ limits = {}, now = Date.now }: MemoryLogOptions = {}) {
+    this.limits = { ...LOG_LIMITS, ...limits };
+    this.#now = now;
+    this.#feed = new Feed(this.limits.maxFeedBytes);
+  }
+
+  async createSession(
+    sessionId: string,
+    { title, firstId = 1 }: { readonly title?: string; readonly firstId?: number } = {},
+  ): Promise<SessionInfo> {
+    return this.#describe(this.#open(sessionId, title, firstId));
+  }
+
+  async getSession(sessionId: string): Promise<SessionInfo | undefined> {
+    this.#assertOpen();
+    const session = this.#sessions.get(sessionId);
+    return session === undefined ? undefined : this.#describe(session);
+  }
+
+  async listSessions({ limit = 100, after }: ListOptions = {}): Promise<readonly SessionInfo[]> {
+    this.#assertOpen();
+    const newestFirst = [...this.#sessions.values()].toReversed();
+    return pageAfter(newestFirst, limit, after, ({ sessionId }) => sessionId).map((session) => this.#describe(session));
+  }
+
+  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+    const session = this.#get(sessionId);
+    session.title = title;
+    return this.#describe(session);
+  }
+
+  async deleteSession(sessionId: string): Promise<boolean> {
+    this.#assertOpen();
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) return false;
+    // A lease of the old session must never fit the new one, or its holder would write there.
+    this.#lastEpoch = Math.max(this.#lastEpoch, session.epoch);
+    this.#sessions.delete(sessionId);
+    this.#feed.forget(sessionId);
+    return true;
+  }
+
+  async listOrphans({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly string[]> {
+    this.#assertOpen();
+    const needsSomebody = (session: MemorySession) =>
+      [...session.runs.values()].some(({ status }) => status === "live") ||
+      [...session.commands.values()].some(({ outcome }) => outcome === undefined);
+    return [...this.#sessions.values()]
+      .filter((session) => this.#holderOf(session) === undefined && needsSomebody(session))
+      .slice(0, limit)
+      .map(({ sessionId }) => sessionId);
+  }
+
+  async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
+    const session = this.#open(sessionId);
+    const current = this.#holderOf(session);
+    if (current !== undefined && !takeover) throw leaseHeld(sessionId, current);
+    session.epoch++;
+    session.lease = { holder, expiresAt: this.#now() + ttlMs };
+    return this.#lease(session);
+  }
+
+  async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
+    const session = this.#fence(sessionId, epoch);
+    const { lease } = session;
+    if (lease === undefined) throw fenced(sessionId, session.epoch);
+    session.lease = { holder: lease.holder, expiresAt: this.#now() + ttlMs };
+    return this.#lease(session);
+  }
+
+  async release({ sessionId, epoch }: Lease): Promise<void> {
+    this.#assertOpen();
+    const session = this.#sessions.get(sessionId);
+    if (session?.epoch !== epoch) return;
+    session.epoch++;
+    session.lease = undefined;
+    this.#feed.hint(sessionId);
+  }
+
+  async append(batch: Append): Promise<{ readonly lastId: number }> {
+    assertBatch(batch, this.limits);
+    const { sessionId, epoch, expectedLastId, entries, settle = [] } = batch;
+    const session = this.#fence(sessionId, epoch);
+    const lastId = lastIdOf(session);
+    if (this.#isRetry(session, batch)) return { lastId: expectedLastId + entries.length };
+    if (lastId !== expectedLastId)
+      throw new LoomError("conflict", `session "${sessionId}" ends at ${lastId}, not ${expectedLastId}`, {
+        last_event_id: lastId,
+      });
+    for (const [index, { commandId }] of settle.entries()) {
+      const command = session.commands.get(commandId);
+      const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
+      if (command === undefined || command.outcome !== undefined || isRepeated)
+        throw new LoomError("command_settled", `command "${commandId}" does not wait in session "${sessionId}"`);
+    }
+    this.#write(session, batch);
+    return { lastId: lastIdOf(session) };
+  }
+
+  #write(session: MemorySession, { sessionId, expectedLastId, entries, settle = [] }: Append): void {
+    const text = entries.map((entry) => entry.text).join("\n");
+    for (const entry of entries) {
+      session.texts.push(entry.text);
+      session.bytes += Buffer.byteLength(entry.text);
+    }
+    const { begins, ends, landmarks } = findIndexChanges(entries);
+    const times: number[] = [];
+    for (const { runId, firstId, startedAt, requestId, agent } of begins) {
+      if (session.runs.has(runId)) continue;
+      const open = { status: "live", lastId: undefined, endedAt: undefined, code: undefined } as const;
+      session.runs.set(runId, { runId, firstId, startedAt, requestId, agent, ...open });
+      times.push(startedAt);
+    }
+    for (const { runId, ...end } of ends) {
+      const run = session.runs.get(runId);
+      if (run?.status !== "live") continue;
+      session.runs.set(runId, { ...run, ...end });
+      times.push(end.endedAt);
+    }
+    if (times.length > 0) session.updatedAt = Math.max(...times);
+    for (const landmark of landmarks) {
+      const key = `${landmark.kind}:${landmark.key}`;
+      session.landmarks.delete(key);
+      session.landmarks.set(key, landmark);
+    }
+    for (const { commandId, outcome } of settle) {
+      const command = session.commands.get(commandId);
+      if (command !== undefined) session.commands.set(commandId, { ...command, outcome: copyJson(outcome) });
+    }
+    if (entries.length > 0) this.#feed.publish(sessionId, expectedLastId, lastIdOf(session), text);
+    else this.#feed.hint(sessionId);
+  }
+
+  /** The batch is there already, letter by letter, and its commands have the same answers. */
+  #isRetry(session: MemorySession, { expectedLastId, entries, settle = [] }: Append): boolean {
+    const from = expectedLastId + 1 - session.firstId;
+    return (
+      entries.length + settle.length > 0 &&
+      from >= 0 &&
+      from <= session.texts.length &&
+      entries.every((entry, index) => session.texts[from + index] === entry.text) &&
+      settle.every(({ commandId, outcome }) => isSameOutcome(session.commands.get(commandId)?.outcome, outcome))
+    );
+  }
+
+  async read(sessionId: string, { after, limit, maxBytes }: ReadOptions): Promise<Page> {
+    const session = this.#get(sessionId);
+    assertPosition(sessionId, after, session.firstId, lastIdOf(session));
+    const { maxPageRecords, maxPageBytes } = this.limits;
+    const from = after + 1 - session.firstId;
+    const most = Math.min(limit ?? maxPageRecords, maxPageRecords);
+    let room = Math.min(maxBytes ?? maxPageBytes, maxPageBytes);
+    let end = from;
+    while (end < session.texts.length && end - from < Math.max(1, most)) {
+      room -= Buffer.byteLength(session.texts[end] ?? "");
+      if (room < 0 && end > from) break;
+      end++;
+    }
+    return new Page(sessionId, after, after + (end - from), session.texts.slice(from, end).join("\n"));
+  }
+
+  peek(sessionId: string, after: number): Page | undefined {
+    return this.#feed.peek(sessionId, after);
+  }
+
+  watch(sessionId: string, listener: () => void): () => void {
+    return this.#feed.watch(sessionId, listener);
+  }
+
+  async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
+    return this.#get(sessionId).runs.get(runId);
+  }
+
+  async listRuns(sessionId: string, { limit = 100, after }: ListOptions = {}): Promise<readonly RunInfo[]> {
+    return pageAfter([...this.#get(sessionId).runs.values()].toReversed(), limit, after, ({ runId }) => runId);
+  }
+
+  async findFoldStart(sessionId: string, id: number): Promise<number> {
+    const session = this.#get(sessionId);
+    let from = id + 1;
+    for (const { firstId, lastId = Number.POSITIVE_INFINITY } of session.runs.values())
+      if (firstId <= id && lastId > id) from = Math.min(from, firstId);
+    let start = session.firstId;
+    for (const { lastId = Number.POSITIVE_INFINITY } of session.runs.values())
+      if (lastId < from) start = Math.max(start, lastId + 1);
+    return start;
+  }
+
+  async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
+    return this.#get(sessionId).landmarks.get(`${kind}:${key}`);
+  }
+
+  async listLandmarks(sessionId: string, kind: LandmarkKind, limit = 100): Promise<readonly Landmark[]> {
+    const all = [...this.#get(sessionId).landmarks.values()].filter((landmark) => landmark.kind === kind);
+    return all.toReversed().slice(0, limit);
+  }
+
+  async submit(command: Command): Promise<CommandState> {
+    assertCommand(command, this.limits);
+    const session = this.#get(command.sessionId);
+    const known = session.commands.get(command.commandId);
+    if (known !== undefined) {
+      if (isSameCommand(known, command)) return known;
+      throw new LoomError("command_conflict", `command "${command.commandId}" was given before, and was another`);
+    }
+    const waiting = [...session.commands.values()].filter(({ outcome }) => outcome === undefined).length;
+    if (waiting >= this.limits.maxPendingCommands)
+      throw new LoomError("inbox_full", `${waiting} commands wait in session "${command.sessionId}"`);
+    const { commandId, sessionId, kind } = command;
+    // A copy: what waits here must not change with the caller's object.
+    const body = copyJson(command.body);
+    const state = { commandId, sessionId, kind, body, createdAt: this.#now(), outcome: undefined };
+    session.commands.set(command.commandId, state);
+    this.#feed.hint(command.sessionId);
+    return state;
+  }
+
+  async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
+    return this.#get(sessionId).commands.get(commandId);
+  }
+
+  async listPending(sessionId: string, limit = 100): Promise<readonly CommandState[]> {
+    const all = [...this.#get(sessionId).commands.values()];
+    return all.filter(({ outcome }) => outcome === undefined).slice(0, limit);
+  }
+
+  async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
+    this.#assertOpen();
+    let report: PruneReport = { runs: 0, records: 0, bytes: 0 };
+    const apply = (session: MemorySession, cut: Cut): void => {
+      const gone = this.#cut(session, cut);
+      report = {
+        runs: report.runs + gone.runs,
+        records: report.records + gone.records,
+        bytes: report.bytes + gone.bytes,
+      };
+    };
+    for (const session of this.#sessions.values()) {
+      for (let cut = findCut(session); cut !== undefined; cut = findCut(session)) {
+        const isOld = maxAgeMs !== undefined && cut.endedAt < now - maxAgeMs;
+        if (!isOld && (maxSessionBytes === undefined || session.bytes <= maxSessionBytes)) break;
+        apply(session, cut);
+      }
+      const keepSince = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
+      for (const { commandId, outcome, createdAt } of session.commands.values())
+        if (outcome !== undefined && createdAt < keepSince) session.commands.delete(commandId);
+    }
+    const total = () => [...this.#sessions.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    const most = maxBytes ?? Number.POSITIVE_INFINITY;
+    while (total() > most) {
+      const candidates = [...this.#sessions.values()].flatMap((session) => {
+        const cut = findCut(session);
+        return cut === undefined ? [] : [{ session, cut }];
+      });
+      const [oldest] = candidates.sort((a, b) => a.cut.endedAt - b.cut.endedAt);
+      if (oldest === undefined) break;
+      apply(oldest.session, oldest.cut);
+    }
+    return report;
+  }
+
+  #cut(session: MemorySession, { lastId }: Cut): PruneReport {
+    const gone = session.texts.splice(0, lastId + 1 - session.firstId);
+    const bytes = gone.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    session.firstId = lastId + 1;
+    session.bytes -= bytes;
+    const runs = [...session.runs.values()].filter((run) => run.lastId !== undefined && run.lastId <= lastId);
+    for (const { runId } of runs) session.runs.delete(runId);
+    for (const [key, { eventId }] of session.landmarks) if (eventId <= lastId) session.landmarks.delete(key);
+    return { runs: runs.length, records: gone.length, bytes };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new LoomError("store_closed", "the log was closed");
+  }
+
+  #get(sessionId: string): MemorySession {
+    this.#assertOpen();
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) throw unknownSession(sessionId);
+    return session;
+  }
+
+  #open(sessionId: string, title?: string, firstId = 1): MemorySession {
+    this.#assertOpen();
+    assertName("session", sessionId);
+    assertFirstId(firstId);
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const at = this.#now();
+    const session: MemorySession = {
+      sessionId,
+      incarnation: randomUUID(),
+      createdAt: at,
+      title,
+      updatedAt: at,
+      firstId,
+      texts: [],
+      bytes: 0,
+      epoch: this.#lastEpoch,
+      lease: undefined,
+      runs: new Map(),
+      landmarks: new Map(),
+      commands: new Map(),
+    };
+    this.#sessions.set(sessionId, session);
+    return session;
+  }
+
+  #fence(sessionId: string, epoch: number): MemorySession {
+    const session = this.#get(sessionId);
+    // Without a lease nobody was given this epoch: it is that of a release, or of a session nobody has written.
+    if (session.epoch !== epoch || session.lease === undefined) throw fenced(sessionId, session.epoch);
+    return session;
+  }
+
+  #holderOf({ lease }: MemorySession): string | undefined {
+    return lease === undefined || lease.expiresAt <= this.#now() || isHolderGone(lease.holder)
+      ? undefined
+      : lease.holder;
+  }
+
+  #lease(session: MemorySession): Lease {
+    const { sessionId, epoch, incarnation, lease } = session;
+    return { sessionId, epoch, incarnation, lastId: lastIdOf(session), expiresAt: lease?.expiresAt ?? 0 };
+  }
+
+  #describe(session: MemorySession): SessionInfo {
+    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch } = session;
+    const lastId = lastIdOf(session);
+    const holder = this.#holderOf(session);
+    return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder };
+  }
+}
+
+function copyJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+function lastIdOf({ firstId, texts }: MemorySession): number {
+  return firstId - 1 + texts.length;
+}
+
+/** The first place where the session can be cut: at the end of a run, and inside of none. */
+function findCut({ runs }: MemorySession): Cut | undefined {
+  let lastId = Number.POSITIVE_INFINITY;
+  for (const run of runs.values()) lastId = Math.min(lastId, run.lastId ?? lastId);
+  for (;;) {
+    let reached = lastId;
+    let endedAt = 0;
+    for (const run of runs.values()) {
+      if (run.firstId > lastId) continue;
+      reached = Math.max(reached, run.lastId ?? Number.POSITIVE_INFINITY);
+      endedAt = Math.max(endedAt, run.endedAt ?? 0);
+    }
+    // A live run ends nowhere, and where no run has ended there is no place.
+    if (reached === Number.POSITIVE_INFINITY) return undefined;
+    if (reached === lastId) return { lastId, endedAt };
+    lastId = reached;
+  }
+}
+
+function pageAfter<T>(
+  items: readonly T[],
+  limit: number,
+  after: string | undefined,
+  keyOf: (item: T) => string,
+): readonly T[] {
+  const from = after === undefined ? 0 : items.findIndex((item) => keyOf(item) === after) + 1;
+  // It was deleted or pruned since: neither from the beginning nor nothing would be the rest of the list.
+  if (after !== undefined && from === 0) throw unknownPlace(after);
+  return items.slice(from, from + limit);
+}

@@ -1,0 +1,63 @@
+/**
+ * A row of records as they are stored: one text of `loom` frames, a line each. The records are read from it when
+ * somebody asks, once for all who share the page. Live or replayed, they come from the same bytes, so they are the same.
+ */
+import { createRecordReader } from "../dialects/index.ts";
+import { LoomError, type StampedRecord } from "../protocol/index.ts";
+
+const readRecord = createRecordReader();
+
+export class Page {
+  readonly sessionId: string;
+  /** The id before the first of the page. */
+  readonly after: number;
+  /** The id of its last record; `after` when it is empty. */
+  readonly lastId: number;
+  /** Frames joined by line feeds, without one at the end. */
+  readonly text: string;
+  #records: readonly StampedRecord[] | undefined;
+
+  constructor(sessionId: string, after: number, lastId: number, text: string) {
+    this.sessionId = sessionId;
+    this.after = after;
+    this.lastId = lastId;
+    this.text = text;
+  }
+
+  get isEmpty(): boolean {
+    return this.lastId === this.after;
+  }
+
+  get length(): number {
+    return this.lastId - this.after;
+  }
+
+  get texts(): readonly string[] {
+    return this.isEmpty ? [] : this.text.split("\n");
+  }
+
+  /** Throws `store_corrupt` where a text is no record, or not the one its place asks for, or one is missing. */
+  get records(): readonly StampedRecord[] {
+    this.#records ??= this.#readAll();
+    return this.#records;
+  }
+
+  #readAll(): readonly StampedRecord[] {
+    const records = this.texts.map((text, index) => this.#read(text, this.after + 1 + index));
+    if (records.length !== this.length) throw this.#corrupt(this.after + 1 + Math.min(records.length, this.length));
+    return records;
+  }
+
+  #read(text: string, id: number): StampedRecord {
+    const record = readRecord(text);
+    if (record?.envelope.event_id !== id || record.envelope.session_id !== this.sessionId) throw this.#corrupt(id);
+    return record as StampedRecord;
+  }
+
+  #corrupt(id: number): LoomError {
+    return new LoomError("store_corrupt", `record ${id} of session "${this.sessionId}" cannot be read`, {
+      session_id: this.sessionId,
+      event_id: id,
+    });
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * What every log asks of names, positions, leases and commands before it does anything. The writing thread of a store
+ * loads this too, so it takes from the protocol no more than it needs: all of it would make the thread slow to start.
+ */
+import { Buffer } from "node:buffer";
+import { isDeepStrictEqual } from "node:util";
+import { isDeeperThan, isJsonObject } from "../protocol/json.ts";
+import { LoomError } from "../protocol/loom-error.ts";
+import { type Command, type CommandOutcome, type LogLimits, MAX_NAME_LENGTH } from "./log.ts";
+
+/** How long the answer to a command is remembered where no retention is asked for. */
+export const SETTLED_COMMANDS_MS = 7 * 24 * 60 * 60 * 1000;
+
+const KINDS: ReadonlySet<string> = new Set<Command["kind"]>(["cancel", "approve", "toggle", "enqueue"]);
+
+export function assertCommand({ commandId, kind, body }: Command, limits: LogLimits): void {
+  assertName("command", commandId);
+  if (!KINDS.has(kind)) throw new LoomError("invalid_command", `there is no command "${kind}"`);
+  if (!isJsonObject(body)) throw new LoomError("invalid_command", "the body of a command is a JSON object");
+  // Deeper ones, or such as hold themselves, overflow the stack where they are written out.
+  if (isDeeperThan(body)) throw new LoomError("invalid_command", "the body of a command nests too deep");
+  const bytes = Buffer.byteLength(JSON.stringify(body));
+  if (bytes > limits.maxCommandBytes)
+    throw new LoomError("invalid_command", `a command may have ${limits.maxCommandBytes} bytes, not ${bytes}`);
+}
+
+export function isSameCommand(a: Command, b: Command): boolean {
+  return a.kind === b.kind && isDeepStrictEqual(a.body, JSON.parse(JSON.stringify(b.body)));
+}
+
+export function isSameOutcome(known: CommandOutcome | undefined, outcome: CommandOutcome): boolean {
+  return known !== undefined && isDeepStrictEqual(known, JSON.parse(JSON.stringify(outcome)));
+}
+
+export function assertFirstId(firstId: number): void {
+  if (!Number.isSafeInteger(firstId) || firstId < 1)
+    throw new LoomError("conflict", `the first record of a session is numbered from 1 on, not ${firstId}`);
+}
+
+export function leaseHeld(sessionId: string, holder: string): LoomError {
+  return new LoomError("lease_held", `session "${sessionId}" is being written by somebody else`, { holder });
+}
+
+/** A list cannot go on after an item that is not in it. */
+export function unknownPlace(after: string): LoomError {
+  return new LoomError("cursor_invalid", `the list has no "${after}" to go on after`);
+}
+
+export function fenced(sessionId: string, epoch: number): LoomError {
+  return new LoomError("fenced", `session "${sessionId}" has passed to another writer`, { epoch });
+}
+
+/** Throws unless `name` can be the name of a session, a run or a command. */
+export function assertName(what: string, name: unknown): asserts name is string {
+  const isText = typeof name === "string" && name.isWellFormed() && !name.includes("\0");
+  if (isText && name !== "" && name.length <= MAX_NAME_LENGTH) return;
+  throw new LoomError("invalid_name", `the name of a ${what} must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
+}
+
+/** Throws unless `after` can be a position in a session that holds `firstId` to `lastId`. */
+export function assertPosition(sessionId: string, after: number, firstId: number, lastId: number): void {
+  if (!Number.isSafeInteger(after) || after < 0)
+    throw new LoomError("cursor_invalid", `a position is a whole number from 0 on, not ${after}`);
+  if (after > lastId)
+    throw new LoomError("cursor_ahead", `session "${sessionId}" ends at ${lastId}, before ${after}`, {
+      session_id: sessionId,
+      last_event_id: lastId,
+    });
+  if (after < firstId - 1)
+    throw new LoomError("evicted", `session "${sessionId}" is held from ${firstId} on; ${after + 1} is gone`, {
+      session_id: sessionId,
+      first_event_id: firstId,
+    });
+}
+
+export function unknownSession(sessionId: string): LoomError {
+  return new LoomError("unknown_session", `there is no session "${sessionId}"`, { session_id: sessionId });
+}

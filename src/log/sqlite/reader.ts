@@ -1,0 +1,247 @@
+/**
+ * Reads a store, on a connection of its own that never writes. Every answer is of one moment, and a page of records is
+ * proven against the running checksum before anybody sees it.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { LoomError } from "../../protocol/index.ts";
+import { assertPosition, unknownPlace, unknownSession } from "../rules.ts";
+import { isHolderGone } from "../holder.ts";
+import type {
+  CommandState,
+  Landmark,
+  LandmarkKind,
+  ListOptions,
+  LogLimits,
+  ReadOptions,
+  RunInfo,
+  SessionInfo,
+} from "../log.ts";
+import { Page } from "../page.ts";
+import { type ConnectionOptions, openReader, prepareAll, type Statements } from "./connection.ts";
+import { asStoreError } from "./failure.ts";
+import { Records } from "./records.ts";
+import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
+import { readPragma } from "./schema.ts";
+import { type SessionRow, SessionRows } from "./session-rows.ts";
+
+const LANDMARK_COLUMNS = "kind, key, event_id AS eventId, run_id AS runId";
+const STATEMENTS = {
+  begin: "BEGIN",
+  end: "COMMIT",
+  unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key IN
+    (SELECT session FROM runs WHERE last_id IS NULL UNION SELECT session FROM commands WHERE outcome IS NULL)
+    ORDER BY key`,
+  going: "SELECT min(first_id) AS firstId FROM runs WHERE session = ? AND first_id <= ? AND coalesce(last_id > ?, 1)",
+  endedBefore: "SELECT max(last_id) AS lastId FROM runs WHERE session = ? AND last_id < ?",
+  landmark: `SELECT ${LANDMARK_COLUMNS} FROM landmarks WHERE session = ? AND kind = ? AND key = ?`,
+  landmarks: `SELECT ${LANDMARK_COLUMNS} FROM landmarks WHERE session = ? AND kind = ? ORDER BY event_id DESC LIMIT ?`,
+  mark: `SELECT key || ':' || first_id || ':' || epoch || ':' ||
+    coalesce((SELECT max(id) FROM recent WHERE session = key),
+      (SELECT last_id FROM extents WHERE session = key), 0) || ':' ||
+    coalesce((SELECT max(seq) FROM commands WHERE session = key), 0) || ':' ||
+    (SELECT count(*) FROM commands WHERE session = key AND outcome IS NULL) AS mark
+    FROM sessions WHERE session_id = ?`,
+} as const;
+
+const FAR = Number.MAX_SAFE_INTEGER;
+
+interface Open {
+  readonly db: DatabaseSync;
+  readonly sql: Statements<typeof STATEMENTS>;
+  readonly records: Records;
+  readonly sessions: SessionRows;
+  readonly runs: RunRows;
+  readonly commands: CommandRows;
+}
+
+export class Reader {
+  readonly #path: string;
+  readonly #options: ConnectionOptions;
+  readonly #limits: LogLimits;
+  readonly #now: () => number;
+  #open: Open | undefined;
+
+  constructor(path: string, options: ConnectionOptions, limits: LogLimits, now: () => number) {
+    this.#path = path;
+    this.#options = options;
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** All that `ask` reads is of one moment. */
+  #read<T>(ask: (open: Open) => T): T {
+    try {
+      const open = this.#connect();
+      open.sql.begin.run();
+      try {
+        return ask(open);
+      } finally {
+        if (open.db.isTransaction) open.sql.end.run();
+      }
+    } catch (error) {
+      // A refusal is an answer; anything else may come from a connection that is no good any more.
+      if (!(error instanceof LoomError)) this.close();
+      throw asStoreError(error, this.#path);
+    }
+  }
+
+  #connect(): Open {
+    if (this.#open !== undefined) return this.#open;
+    const db = openReader(this.#path, this.#options);
+    this.#open = {
+      db,
+      sql: prepareAll(db, STATEMENTS),
+      records: new Records(db),
+      sessions: new SessionRows(db),
+      runs: new RunRows(db),
+      commands: new CommandRows(db),
+    };
+    return this.#open;
+  }
+
+  close(): void {
+    const { db } = this.#open ?? {};
+    this.#open = undefined;
+    try {
+      db?.close();
+    } catch {
+      // It is gone either way.
+    }
+  }
+
+  /** Changes when another connection has written. */
+  readVersion(): number {
+    return this.#read(({ db }) => readPragma(db, "data_version"));
+  }
+
+  /** Changes when something a watcher of the session may want to know has happened. */
+  readMark(sessionId: string): string | undefined {
+    return this.#read(({ sql }) => sql.mark.get(sessionId)?.["mark"] as string | undefined);
+  }
+
+  findSession(sessionId: string): SessionInfo | undefined {
+    return this.#read(({ sessions, records }) => {
+      const row = sessions.find(sessionId);
+      return row === undefined ? undefined : this.#describe(records, row);
+    });
+  }
+
+  listSessions({ limit = 100, after }: ListOptions): readonly SessionInfo[] {
+    return this.#read(({ sessions, records }) => {
+      const before = after === undefined ? FAR : sessions.find(after)?.key;
+      if (before === undefined) throw unknownPlace(after ?? "");
+      return sessions.list(before, limit).map((row) => this.#describe(records, row));
+    });
+  }
+
+  listOrphans(limit: number): readonly string[] {
+    return this.#read(({ sql, sessions }) => {
+      const orphans: string[] = [];
+      for (const { sessionId } of sql.unsettled.iterate() as Iterable<{ sessionId?: string }>) {
+        const row = sessions.find(sessionId ?? "");
+        if (row?.sessionId == null || this.#holderOf(row) !== undefined) continue;
+        orphans.push(row.sessionId);
+        if (orphans.length >= limit) break;
+      }
+      return orphans;
+    });
+  }
+
+  readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
+    const { maxPageRecords, maxPageBytes } = this.#limits;
+    const most = Math.max(1, Math.min(limit ?? maxPageRecords, maxPageRecords));
+    const room = Math.min(maxBytes ?? maxPageBytes, maxPageBytes);
+    return this.#read(({ sessions, records }) => {
+      const session = getSession(sessions, sessionId);
+      const lastId = records.findLast(session).id;
+      assertPosition(sessionId, after, session.firstId, lastId);
+      if (after === lastId) return new Page(sessionId, after, after, "");
+      const { text, count } = records.read(session.key, after, most, room);
+      return new Page(sessionId, after, after + count, text);
+    });
+  }
+
+  findRun(sessionId: string, runId: string): RunInfo | undefined {
+    return this.#read(({ sessions, runs }) => runs.find(getSession(sessions, sessionId).key, runId));
+  }
+
+  listRuns(sessionId: string, { limit = 100, after }: ListOptions): readonly RunInfo[] {
+    return this.#read(({ sessions, runs }) => {
+      const { key } = getSession(sessions, sessionId);
+      const before = after === undefined ? FAR : runs.find(key, after)?.firstId;
+      if (before === undefined) throw unknownPlace(after ?? "");
+      return runs.list(key, before, limit);
+    });
+  }
+
+  findFoldStart(sessionId: string, id: number): number {
+    return this.#read(({ sql, sessions }) => {
+      const { key, firstId } = getSession(sessions, sessionId);
+      const going = sql.going.get(key, id, id)?.["firstId"] as number | null;
+      const ended = sql.endedBefore.get(key, Math.min(going ?? FAR, id + 1))?.["lastId"] as number | null;
+      return Math.max(firstId, (ended ?? 0) + 1);
+    });
+  }
+
+  findLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
+    return this.#read(({ sql, sessions }) => {
+      const row = sql.landmark.get(getSession(sessions, sessionId).key, kind, key);
+      return row === undefined ? undefined : describeLandmark(row);
+    });
+  }
+
+  listLandmarks(sessionId: string, kind: LandmarkKind, limit: number): readonly Landmark[] {
+    return this.#read(({ sql, sessions }) =>
+      sql.landmarks.all(getSession(sessions, sessionId).key, kind, limit).map(describeLandmark),
+    );
+  }
+
+  findCommand(sessionId: string, commandId: string): CommandState | undefined {
+    return this.#read(({ sessions, commands }) => {
+      const row = commands.find(getSession(sessions, sessionId).key, commandId);
+      return row === undefined ? undefined : describeCommand(sessionId, row);
+    });
+  }
+
+  listPending(sessionId: string, limit: number): readonly CommandState[] {
+    return this.#read(({ sessions, commands }) =>
+      commands.listPending(getSession(sessions, sessionId).key, limit).map((row) => describeCommand(sessionId, row)),
+    );
+  }
+
+  #describe(records: Records, row: SessionRow): SessionInfo {
+    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch } = row;
+    const last = records.findLast(row);
+    return {
+      sessionId: sessionId ?? "",
+      incarnation,
+      title: title ?? undefined,
+      createdAt,
+      updatedAt,
+      firstId,
+      lastId: last.id,
+      bytes: last.pos - basePos,
+      epoch,
+      holder: this.#holderOf(row),
+    };
+  }
+
+  #holderOf({ holder, expiresAt }: SessionRow): string | undefined {
+    return holder === null || expiresAt <= this.#now() || isHolderGone(holder) ? undefined : holder;
+  }
+}
+
+function getSession(sessions: SessionRows, sessionId: string): SessionRow {
+  const row = sessions.find(sessionId);
+  if (row === undefined) throw unknownSession(sessionId);
+  return row;
+}
+
+function describeLandmark(row: { readonly [column: string]: unknown }): Landmark {
+  return {
+    kind: row["kind"] as LandmarkKind,
+    key: row["key"] as string,
+    eventId: row["eventId"] as number,
+    runId: (row["runId"] ?? undefined) as string | undefined,
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * Where the texts of a session lie in a store, and how they are read: from chunks of many, then from recent rows. The
+ * reader and the writer share this. Every text is proven against its checksum before anybody sees it.
+ */
+import { Buffer } from "node:buffer";
+import type { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import { LoomError } from "../../protocol/loom-error.ts";
+import { prepareAll, type Statements } from "./connection.ts";
+import { assertSeal, type SessionRow } from "./session-rows.ts";
+
+interface Chunk {
+  readonly firstId: number;
+  readonly lastId: number;
+  readonly pos: number;
+  readonly crc: number;
+  readonly text: string;
+}
+
+const STATEMENTS = {
+  lastRecent: "SELECT id, pos FROM recent WHERE session = ? ORDER BY id DESC LIMIT 1",
+  extent: "SELECT last_id AS id, pos, seal FROM extents WHERE session = ?",
+  chunk: `SELECT first_id AS firstId, last_id AS lastId, pos, crc, text FROM chunks
+    WHERE session = ? AND last_id >= ? ORDER BY last_id LIMIT 1`,
+  recent: "SELECT id AS firstId, id AS lastId, pos, crc, text FROM recent WHERE session = ? AND id >= ? ORDER BY id",
+} as const;
+
+export class Records {
+  readonly #sql: Statements<typeof STATEMENTS>;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepareAll(db, STATEMENTS);
+  }
+
+  /** The last record of a session and the bytes up to it; where its first will follow when there is none. */
+  findLast({ key, firstId, basePos }: SessionRow): { readonly id: number; readonly pos: number } {
+    const last = (this.#sql.lastRecent.get(key) as { id: number; pos: number } | undefined) ?? this.#findExtent(key);
+    // Rows that lie before the first id are waste: nothing has been written since they were pruned.
+    return last !== undefined && last.id >= firstId ? last : { id: firstId - 1, pos: basePos };
+  }
+
+  #findExtent(session: number): { readonly id: number; readonly pos: number } | undefined {
+    const row = this.#sql.extent.get(session) as { id: number; pos: number; seal: number } | undefined;
+    if (row !== undefined) assertSeal(row.seal, [session, row.id, row.pos], `session number ${session}`);
+    return row;
+  }
+
+  /**
+   * The texts that follow `after`, joined by line feeds: at most `limit`, and no more bytes than `room` unless the first
+   * alone has more. The caller knows that there is at least one.
+   */
+  read(session: number, after: number, limit: number, room: number): { readonly text: string; readonly count: number } {
+    const parts: string[] = [];
+    let count = 0;
+    let left = room;
+    const take = (chunk: Chunk): boolean => {
+      const part = takeLines(session, chunk, after + count + 1, limit - count, left, count === 0);
+      if (part === undefined) return false;
+      parts.push(part.text);
+      count += part.count;
+      left -= part.bytes;
+      // Part of a chunk: there is no room for the rest.
+      return after + count === chunk.lastId;
+    };
+    for (;;) {
+      const chunk = this.#sql.chunk.get(session, after + count + 1) as Chunk | undefined;
+      if (chunk === undefined) break;
+      if (!take(chunk) || count >= limit) return { text: parts.join("\n"), count };
+    }
+    for (const row of this.#sql.recent.iterate(session, after + count + 1) as Iterable<unknown>)
+      if (!take(row as Chunk) || count >= limit) break;
+    if (count === 0) throw damaged(session, after + 1);
+    return { text: parts.length === 1 ? (parts[0] ?? "") : parts.join("\n"), count };
+  }
+
+  /** The bytes of the session up to and with record `id`. */
+  findPosition(session: number, id: number): number {
+    const chunk = this.#sql.chunk.get(session, id) as Chunk | undefined;
+    const row = chunk ?? (this.#sql.recent.get(session, id) as Chunk | undefined);
+    if (row === undefined || row.firstId > id) throw damaged(session, id);
+    if (row.lastId === id) return row.pos;
+    const rest = row.text.split("\n").slice(id - row.firstId + 1);
+    return row.pos - rest.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  }
+}
+
+/** The lines of a chunk from record `from` on, as far as they fit; undefined when not even one does. */
+function takeLines(
+  session: number,
+  chunk: Chunk,
+  from: number,
+  limit: number,
+  room: number,
+  atLeastOne: boolean,
+): { readonly text: string; readonly count: number; readonly bytes: number } | undefined {
+  const { firstId, lastId, crc, text } = chunk;
+  if (from < firstId || checksumOf(session, firstId, text) !== crc) throw damaged(session, from);
+  const held = lastId - firstId + 1;
+  const size = Buffer.byteLength(text);
+  if (from === firstId && held <= limit && size <= room) return { text, count: held, bytes: size };
+  if (held === 1) return atLeastOne ? { text, count: 1, bytes: size } : undefined;
+  const lines = text.split("\n");
+  if (lines.length !== held) throw damaged(session, from);
+  let bytes = 0;
+  let end = from - firstId;
+  for (; end < held && end - (from - firstId) < limit; end++) {
+    const more = Buffer.byteLength(lines[end] ?? "");
+    const isFirst = end === from - firstId && atLeastOne;
+    if (bytes + more > room && !isFirst) break;
+    bytes += more;
+  }
+  const count = end - (from - firstId);
+  return count === 0 ? undefined : { text: lines.slice(from - firstId, end).join("\n"), count, bytes };
+}
+
+/** Of a text and the place it has. */
+export function checksumOf(session: number, firstId: number, text: string): number {
+  return crc32(text, (session * 31 + firstId) >>> 0);
+}
+
+/** Names the session by its key; who knows its name says it. */
+function damaged(session: number, id: number): LoomError {
+  return new LoomError("store_corrupt", `the records of session number ${session} are damaged at ${id}`, {
+    session,
+    event_id: id,
+  });
+}

@@ -1,0 +1,182 @@
+/**
+ * The rows of runs and commands, sealed like those of sessions.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { CommandKind, CommandOutcome, CommandState, RunInfo, RunStatus } from "../log.ts";
+import type { RunBegin, RunEnd } from "../index-changes.ts";
+import { prepareAll, type Statements } from "./connection.ts";
+import { assertSeal, sealOf } from "./session-rows.ts";
+
+interface RunRow {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly firstId: number;
+  readonly lastId: number | null;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly code: string | null;
+  readonly requestId: string | null;
+  readonly agent: string | null;
+}
+
+const RUN_COLUMNS = `run_id AS runId, status, first_id AS firstId, last_id AS lastId, started_at AS startedAt,
+  ended_at AS endedAt, code, request_id AS requestId, agent, seal`;
+
+const RUN_STATEMENTS = {
+  find: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND run_id = ?`,
+  list: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND first_id < ? ORDER BY first_id DESC LIMIT ?`,
+  save: `INSERT OR REPLACE INTO runs (session, run_id, status, first_id, last_id, started_at, ended_at, code, request_id,
+    agent, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+} as const;
+
+export class RunRows {
+  readonly #sql: Statements<typeof RUN_STATEMENTS>;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepareAll(db, RUN_STATEMENTS);
+  }
+
+  find(session: number, runId: string): RunInfo | undefined {
+    const row = this.#find(session, runId);
+    return row === undefined ? undefined : describeRun(row);
+  }
+
+  /** Those that began before record `before`, newest first. */
+  list(session: number, before: number, limit: number): readonly RunInfo[] {
+    const rows = this.#sql.list.all(session, before, limit) as unknown as (RunRow & { seal: number })[];
+    return rows.map((row) => describeRun(prove(session, row)));
+  }
+
+  /** False when it had begun before. */
+  begin(session: number, { runId, firstId, startedAt, requestId, agent }: RunBegin): boolean {
+    if (this.#find(session, runId) !== undefined) return false;
+    this.#save(session, {
+      runId,
+      status: "live",
+      firstId,
+      lastId: null,
+      startedAt,
+      endedAt: null,
+      code: null,
+      requestId: requestId ?? null,
+      agent: agent ?? null,
+    });
+    return true;
+  }
+
+  /** False when it had ended before. */
+  end(session: number, { runId, lastId, endedAt, status, code }: RunEnd): boolean {
+    const row = this.#find(session, runId);
+    if (row?.status !== "live") return false;
+    this.#save(session, { ...row, lastId, endedAt, status, code: code ?? null });
+    return true;
+  }
+
+  #find(session: number, runId: string): RunRow | undefined {
+    const row = this.#sql.find.get(session, runId) as (RunRow & { seal: number }) | undefined;
+    return row === undefined ? undefined : prove(session, row);
+  }
+
+  #save(session: number, row: RunRow): void {
+    const values = valuesOf(session, row);
+    this.#sql.save.run(...values, sealOf(values));
+  }
+}
+
+function valuesOf(session: number, row: RunRow): (string | number | null)[] {
+  const { runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent } = row;
+  return [session, runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent];
+}
+
+function prove(session: number, { seal, ...row }: RunRow & { readonly seal: number }): RunRow {
+  assertSeal(seal, valuesOf(session, row), `run "${row.runId}"`);
+  return row;
+}
+
+function describeRun({ runId, status, firstId, startedAt, ...row }: RunRow): RunInfo {
+  const { lastId, endedAt, code, requestId, agent } = row;
+  return {
+    runId,
+    status,
+    firstId,
+    lastId: lastId ?? undefined,
+    startedAt,
+    endedAt: endedAt ?? undefined,
+    code: code ?? undefined,
+    requestId: requestId ?? undefined,
+    agent: agent ?? undefined,
+  };
+}
+
+/** A command as it lies in the store, and as it crosses from the writing thread. */
+export interface CommandRow {
+  readonly commandId: string;
+  readonly kind: string;
+  readonly body: string;
+  readonly createdAt: number;
+  readonly outcome: string | null;
+}
+
+const COMMAND_COLUMNS = "command_id AS commandId, kind, body, created_at AS createdAt, outcome, seal";
+
+const COMMAND_STATEMENTS = {
+  find: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND command_id = ?`,
+  pending: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND outcome IS NULL ORDER BY seq LIMIT ?`,
+  count: "SELECT count(*) AS waiting FROM commands WHERE session = ? AND outcome IS NULL",
+  insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  settle: "UPDATE commands SET outcome = ?, seal = ? WHERE session = ? AND command_id = ?",
+} as const;
+
+export class CommandRows {
+  readonly #sql: Statements<typeof COMMAND_STATEMENTS>;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepareAll(db, COMMAND_STATEMENTS);
+  }
+
+  find(session: number, commandId: string): CommandRow | undefined {
+    const row = this.#sql.find.get(session, commandId) as (CommandRow & { seal: number }) | undefined;
+    return row === undefined ? undefined : proveCommand(session, row);
+  }
+
+  listPending(session: number, limit: number): readonly CommandRow[] {
+    const rows = this.#sql.pending.all(session, limit) as unknown as (CommandRow & { seal: number })[];
+    return rows.map((row) => proveCommand(session, row));
+  }
+
+  countPending(session: number): number {
+    return (this.#sql.count.get(session) as { waiting: number }).waiting;
+  }
+
+  insert(session: number, row: CommandRow): void {
+    const values = valuesOfCommand(session, row);
+    this.#sql.insert.run(...values, sealOf(values));
+  }
+
+  settle(session: number, row: CommandRow, outcome: CommandOutcome): void {
+    const settled = { ...row, outcome: JSON.stringify(outcome) };
+    this.#sql.settle.run(settled.outcome, sealOf(valuesOfCommand(session, settled)), session, row.commandId);
+  }
+}
+
+function valuesOfCommand(session: number, row: CommandRow): (string | number | null)[] {
+  return [session, row.commandId, row.kind, row.body, row.createdAt, row.outcome];
+}
+
+function proveCommand(session: number, { seal, ...row }: CommandRow & { readonly seal: number }): CommandRow {
+  assertSeal(seal, valuesOfCommand(session, row), `command "${row.commandId}"`);
+  return row;
+}
+
+export function describeCommand(sessionId: string, row: CommandRow): CommandState {
+  const { commandId, kind, body, createdAt, outcome } = row;
+  return {
+    commandId,
+    sessionId,
+    kind: kind as CommandKind,
+    body: JSON.parse(body) as CommandState["body"],
+    createdAt,
+    outcome: outcome === null ? undefined : (JSON.parse(outcome) as CommandOutcome),
+  };
+}

@@ -1,0 +1,300 @@
+/**
+ * The log in one SQLite file: the embedded default. A thread of its own writes and syncs, this one reads; other processes
+ * may do the same with the same file. Who follows a session written here is fed from memory after the commit; for what
+ * others write, the file is asked now and then whether it has changed.
+ */
+import { BoundedMap, LoomError } from "../../protocol/index.ts";
+import { assertBatch } from "../entry.ts";
+import { Feed } from "../feed.ts";
+import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
+import {
+  type AcquireOptions,
+  type Append,
+  type Command,
+  type CommandState,
+  type Landmark,
+  type LandmarkKind,
+  type Lease,
+  type ListOptions,
+  LOG_LIMITS,
+  type Log,
+  type LogLimits,
+  type PruneReport,
+  type ReadOptions,
+  type RetentionPolicy,
+  type RunInfo,
+  type SessionInfo,
+} from "../log.ts";
+import type { Page } from "../page.ts";
+import { assertCommand, assertFirstId, assertName } from "../rules.ts";
+import { type ConnectionOptions, prepareStore } from "./connection.ts";
+import type { Operation } from "./operations.ts";
+import { Reader } from "./reader.ts";
+import { type CommandRow, describeCommand } from "./run-rows.ts";
+import { Writer } from "./writer.ts";
+
+export interface SqliteLogOptions {
+  readonly limits?: Partial<LogLimits>;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** How often to look for what other processes wrote, while somebody watches. */
+  readonly pollMs?: number;
+  /** How long to wait for another process that writes. Code `store_busy`. */
+  readonly busyTimeoutMs?: number;
+  /** Largest size of the file; none by default. Code `store_full`. */
+  readonly maxFileBytes?: number;
+}
+
+/** Sessions whose run is remembered. */
+const MAX_SESSIONS = 10_000;
+
+/** Opens the store at `path`, or makes it. */
+export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
+  const { busyTimeoutMs = 10_000, maxFileBytes } = options;
+  const connection = { busyTimeoutMs, maxFileBytes };
+  prepareStore(path, connection);
+  return new SqliteLog(path, connection, options);
+}
+
+class SqliteLog implements Log {
+  readonly limits: LogLimits;
+  readonly #now: () => number;
+  readonly #writer: Writer;
+  readonly #reader: Reader;
+  readonly #feed: Feed;
+  readonly #pollMs: number;
+  #poll: NodeJS.Timeout | undefined;
+  #version = -1;
+  /** What each watched session looked like when last seen. */
+  readonly #marks = new Map<string, string | undefined>();
+  /** The run of each session's last batch that changed an index: it is in there. */
+  readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
+  #closed = false;
+
+  constructor(path: string, connection: ConnectionOptions, options: SqliteLogOptions) {
+    const { limits = {}, now = Date.now, pollMs = 20 } = options;
+    this.limits = { ...LOG_LIMITS, ...limits };
+    this.#now = now;
+    this.#pollMs = pollMs;
+    this.#writer = new Writer(path, connection);
+    this.#reader = new Reader(path, connection, this.limits, now);
+    this.#feed = new Feed(this.limits.maxFeedBytes);
+  }
+
+  async createSession(
+    sessionId: string,
+    { title, firstId = 1 }: { readonly title?: string; readonly firstId?: number } = {},
+  ): Promise<SessionInfo> {
+    assertName("session", sessionId);
+    assertFirstId(firstId);
+    await this.#write({ do: "create", sessionId, title, firstId, now: this.#now() });
+    return this.#describe(sessionId);
+  }
+
+  async getSession(sessionId: string): Promise<SessionInfo | undefined> {
+    return this.#openReader().findSession(sessionId);
+  }
+
+  async listSessions(options: ListOptions = {}): Promise<readonly SessionInfo[]> {
+    return this.#openReader().listSessions(options);
+  }
+
+  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+    await this.#write({ do: "rename", sessionId, title });
+    return this.#describe(sessionId);
+  }
+
+  async deleteSession(sessionId: string): Promise<boolean> {
+    const known = await this.#write<boolean>({ do: "delete", sessionId });
+    this.#runs.delete(sessionId);
+    this.#feed.forget(sessionId);
+    this.#sweep();
+    return known;
+  }
+
+  async listOrphans({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly string[]> {
+    return this.#openReader().listOrphans(limit);
+  }
+
+  async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
+    assertName("session", sessionId);
+    const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, now: this.#now() });
+    // Somebody else may have written since, or made the session anew: what is in memory is not joined to what comes.
+    this.#runs.delete(sessionId);
+    this.#feed.forget(sessionId);
+    return lease;
+  }
+
+  async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
+    return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
+  }
+
+  async release({ sessionId, epoch }: Lease): Promise<void> {
+    await this.#write({ do: "release", sessionId, epoch });
+    this.#feed.hint(sessionId);
+  }
+
+  async append(batch: Append): Promise<{ readonly lastId: number }> {
+    assertBatch(batch, this.limits);
+    const { sessionId, epoch, expectedLastId, entries, settle } = batch;
+    const count = entries.length;
+    const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
+    const changes = this.#findNews(sessionId, findIndexChanges(entries));
+    await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle });
+    const lastId = expectedLastId + count;
+    if (changes !== undefined) this.#runs.set(sessionId, changes.begins.at(-1)?.runId ?? "");
+    if (count > 0) this.#feed.publish(sessionId, expectedLastId, lastId, text);
+    else this.#feed.hint(sessionId);
+    return { lastId };
+  }
+
+  /** Most batches go on with the run of the one before, and change nothing the indexes do not have. */
+  #findNews(sessionId: string, changes: IndexChanges): IndexChanges | undefined {
+    const { begins, ends, landmarks } = changes;
+    const isKnown = begins.length === 0 || (begins.length === 1 && begins[0]?.runId === this.#runs.get(sessionId));
+    return isKnown && ends.length === 0 && landmarks.length === 0 ? undefined : changes;
+  }
+
+  async read(sessionId: string, options: ReadOptions): Promise<Page> {
+    return this.#openReader().readPage(sessionId, options);
+  }
+
+  peek(sessionId: string, after: number): Page | undefined {
+    return this.#feed.peek(sessionId, after);
+  }
+
+  watch(sessionId: string, listener: () => void): () => void {
+    const unwatch = this.#feed.watch(sessionId, listener);
+    if (this.#poll === undefined && !this.#closed) {
+      this.#poll = setInterval(() => this.#look(), this.#pollMs);
+      this.#poll.unref();
+    }
+    return () => {
+      unwatch();
+      if (!this.#feed.isWatched(sessionId)) this.#marks.delete(sessionId);
+      if (this.#feed.size > 0) return;
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+    };
+  }
+
+  /** Looks whether somebody has written what one of the watchers may want to know. */
+  #look(): void {
+    try {
+      const version = this.#reader.readVersion();
+      if (version === this.#version) return;
+      this.#version = version;
+      for (const sessionId of [...this.#feed.watched]) {
+        const mark = this.#reader.readMark(sessionId);
+        const seen = this.#marks.get(sessionId);
+        if (seen !== undefined && seen === mark) continue;
+        this.#marks.set(sessionId, mark);
+        // Another session has taken the name: what is in memory is of the old one.
+        if (seen !== undefined && keyOf(seen) !== keyOf(mark)) this.#feed.forget(sessionId);
+        else this.#feed.hint(sessionId);
+      }
+    } catch {
+      // The watchers look again by themselves, and are told then what is wrong.
+      for (const sessionId of [...this.#feed.watched]) this.#feed.hint(sessionId);
+    }
+  }
+
+  async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
+    return this.#openReader().findRun(sessionId, runId);
+  }
+
+  async listRuns(sessionId: string, options: ListOptions = {}): Promise<readonly RunInfo[]> {
+    return this.#openReader().listRuns(sessionId, options);
+  }
+
+  async findFoldStart(sessionId: string, id: number): Promise<number> {
+    return this.#openReader().findFoldStart(sessionId, id);
+  }
+
+  async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
+    return this.#openReader().findLandmark(sessionId, kind, key);
+  }
+
+  async listLandmarks(sessionId: string, kind: LandmarkKind, limit = 100): Promise<readonly Landmark[]> {
+    return this.#openReader().listLandmarks(sessionId, kind, limit);
+  }
+
+  async submit(command: Command): Promise<CommandState> {
+    assertCommand(command, this.limits);
+    const { commandId, sessionId, kind } = command;
+    const body = JSON.stringify(command.body);
+    const { maxPendingCommands: maxPending } = this.limits;
+    const row = await this.#write<CommandRow>({
+      do: "submit",
+      sessionId,
+      commandId,
+      kind,
+      body,
+      now: this.#now(),
+      maxPending,
+    });
+    this.#feed.hint(sessionId);
+    return describeCommand(sessionId, row);
+  }
+
+  async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {
+    return this.#openReader().findCommand(sessionId, commandId);
+  }
+
+  async listPending(sessionId: string, limit = 100): Promise<readonly CommandState[]> {
+    return this.#openReader().listPending(sessionId, limit);
+  }
+
+  async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
+    const total = { runs: 0, records: 0, bytes: 0 };
+    for (let more = true; more;) {
+      const operation: Operation = { do: "prune", maxAgeMs, maxSessionBytes, maxBytes, now };
+      const part = await this.#write<PruneReport & { more: boolean }>(operation);
+      total.runs += part.runs;
+      total.records += part.records;
+      total.bytes += part.bytes;
+      more = part.more;
+    }
+    while (await this.#write<boolean>({ do: "sweep" }));
+    return total;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#poll);
+    await this.#writer.close();
+    this.#reader.close();
+  }
+
+  #write<T>(operation: Operation): Promise<T> {
+    return this.#writer.write<T>(operation);
+  }
+
+  /** Rows nobody can read any more go when there is time; whoever prunes next takes what is left. */
+  #sweep(): void {
+    this.#write<boolean>({ do: "sweep" }).then(
+      (more) => {
+        if (more) this.#sweep();
+      },
+      () => undefined,
+    );
+  }
+
+  #describe(sessionId: string): SessionInfo {
+    const session = this.#openReader().findSession(sessionId);
+    if (session === undefined) throw new LoomError("unknown_session", `session "${sessionId}" was deleted meanwhile`);
+    return session;
+  }
+
+  #openReader(): Reader {
+    if (this.#closed) throw new LoomError("store_closed", "the log was closed");
+    return this.#reader;
+  }
+}
+
+/** A mark begins with the key of the session it is of. */
+function keyOf(mark: string | undefined): string | undefined {
+  return mark?.slice(0, mark.indexOf(":"));
+}
+
+export type { SqliteLog };

@@ -1,0 +1,236 @@
+/**
+ * Carries out operations on an open store. It lives in the writing thread and is the only one that writes. It checks
+ * everything before it changes anything, so that a refused operation does not disturb those in the same transaction.
+ */
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
+import { LoomError } from "../../protocol/loom-error.ts";
+import { isHolderGone } from "../holder.ts";
+import type { IndexChanges } from "../index-changes.ts";
+import type { CommandOutcome, Lease } from "../log.ts";
+import { fenced, isSameOutcome, leaseHeld } from "../rules.ts";
+import { Compactor } from "./compact.ts";
+import { prepareAll, type Statements } from "./connection.ts";
+import { type Head, Heads } from "./heads.ts";
+import type { Operation } from "./operations.ts";
+import { Pruner } from "./prune.ts";
+import { checksumOf, Records } from "./records.ts";
+import { type CommandRow, CommandRows, RunRows } from "./run-rows.ts";
+import { SessionRows } from "./session-rows.ts";
+
+type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
+
+/** Runs of one session known to be in the index; beyond that they are looked up again. */
+const MAX_KNOWN_RUNS = 1000;
+
+const STATEMENTS = {
+  insertRecord: "INSERT INTO recent (session, id, pos, crc, text) VALUES (?, ?, ?, ?, ?)",
+  setLandmark: `INSERT INTO landmarks (session, kind, key, event_id, run_id) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET event_id = excluded.event_id, run_id = excluded.run_id`,
+} as const;
+
+export class Store {
+  readonly #db: DatabaseSync;
+  readonly #records: Records;
+  readonly #sessions: SessionRows;
+  readonly #runs: RunRows;
+  readonly #commands: CommandRows;
+  readonly #heads: Heads;
+  readonly #compactor: Compactor;
+  readonly #pruner: Pruner;
+  readonly #sql: Statements<typeof STATEMENTS>;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#records = new Records(db);
+    this.#sessions = new SessionRows(db);
+    this.#runs = new RunRows(db);
+    this.#commands = new CommandRows(db);
+    this.#heads = new Heads(db, this.#sessions, this.#records);
+    this.#pruner = new Pruner(db, this.#heads, this.#sessions, this.#records);
+    this.#compactor = new Compactor(db);
+    this.#sql = prepareAll(db, STATEMENTS);
+  }
+
+  begin(): void {
+    this.#db.exec("BEGIN IMMEDIATE");
+    this.#heads.refresh();
+  }
+
+  commit(): void {
+    this.#db.exec("COMMIT");
+  }
+
+  /** Tidies up if need be, in a transaction of its own: nobody waits for it but the next group. */
+  compact(): void {
+    if (!this.#compactor.isDue()) return;
+    this.begin();
+    this.#compactor.run();
+    this.commit();
+  }
+
+  rollback(): void {
+    this.#heads.clear();
+    if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+  }
+
+  /** Throws a LoomError when it refuses, having changed nothing. */
+  apply(operation: Operation): unknown {
+    switch (operation.do) {
+      case "append":
+        return this.#append(operation);
+      case "create":
+        return this.#open(operation.sessionId, operation).key;
+      case "rename":
+        return void this.#heads.save(this.#heads.get(operation.sessionId), { title: operation.title });
+      case "delete":
+        return this.#delete(operation);
+      case "acquire":
+        return this.#acquire(operation);
+      case "renew":
+        return this.#renew(operation);
+      case "release":
+        return this.#release(operation);
+      case "submit":
+        return this.#submit(operation);
+      case "prune":
+        return this.#pruner.prune(operation);
+      case "sweep":
+        return this.#pruner.sweep();
+    }
+  }
+
+  #append(batch: Of<"append">): undefined {
+    const { sessionId, epoch, expectedLastId, count, text, changes, settle = [] } = batch;
+    const head = this.#fence(sessionId, epoch);
+    const rows = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
+    if (this.#isRetry(head, batch, rows)) return;
+    if (head.lastId !== expectedLastId)
+      throw new LoomError("conflict", `session "${sessionId}" ends at ${head.lastId}, not ${expectedLastId}`, {
+        last_event_id: head.lastId,
+      });
+    const settled = settle.map(({ commandId, outcome }, index) => {
+      const row = rows[index];
+      const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
+      if (row === undefined || row.outcome !== null || isRepeated)
+        throw new LoomError("command_settled", `command "${commandId}" does not wait in session "${sessionId}"`);
+      return { row, outcome };
+    });
+    if (count === 1) this.#insert(head, text);
+    else if (count > 1) for (const line of text.split("\n")) this.#insert(head, line);
+    if (changes !== undefined) this.#index(head, changes);
+    for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome);
+  }
+
+  #insert(head: Head, text: string): void {
+    head.lastId++;
+    head.pos += Buffer.byteLength(text);
+    this.#compactor.note(text.length);
+    this.#sql.insertRecord.run(head.key, head.lastId, head.pos, checksumOf(head.key, head.lastId, text), text);
+  }
+
+  #index(head: Head, { begins, ends, landmarks }: IndexChanges): void {
+    const touched: number[] = [];
+    for (const begin of begins) {
+      if (head.runs.has(begin.runId)) continue;
+      if (head.runs.size >= MAX_KNOWN_RUNS) head.runs.clear();
+      head.runs.add(begin.runId);
+      if (this.#runs.begin(head.key, begin)) touched.push(begin.startedAt);
+    }
+    for (const end of ends) if (this.#runs.end(head.key, end)) touched.push(end.endedAt);
+    if (touched.length > 0) this.#heads.save(head, { updatedAt: Math.max(...touched) });
+    for (const { kind, key, eventId, runId } of landmarks)
+      this.#sql.setLandmark.run(head.key, kind, key, eventId, runId ?? null);
+  }
+
+  /** The batch is there already, letter by letter, and so are the answers it gives. */
+  #isRetry(head: Head, batch: Of<"append">, commands: readonly (CommandRow | undefined)[]): boolean {
+    const { expectedLastId, count, text, settle = [] } = batch;
+    if (count + settle.length === 0 || (count > 0 && expectedLastId === head.lastId)) return false;
+    if (expectedLastId < head.row.firstId - 1 || expectedLastId + count > head.lastId) return false;
+    const isAnswered = settle.every(({ outcome }, index) => {
+      const known = commands[index]?.outcome ?? null;
+      return known !== null && isSameOutcome(JSON.parse(known) as CommandOutcome, outcome);
+    });
+    if (!isAnswered) return false;
+    return count === 0 || this.#records.read(head.key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
+  }
+
+  #open(sessionId: string, fresh: { title?: string | undefined; firstId?: number; now: number }): Head {
+    const known = this.#heads.find(sessionId);
+    if (known !== undefined) return known;
+    const { title, firstId = 1, now } = fresh;
+    this.#sessions.create({
+      sessionId,
+      incarnation: randomUUID(),
+      title: title ?? null,
+      createdAt: now,
+      updatedAt: now,
+      firstId,
+      basePos: 0,
+      // A lease of a deleted session must never fit one made anew under its name.
+      epoch: this.#sessions.lastEpoch,
+      holder: null,
+      expiresAt: 0,
+    });
+    return this.#heads.get(sessionId);
+  }
+
+  #delete({ sessionId }: Of<"delete">): boolean {
+    const head = this.#heads.find(sessionId);
+    if (head === undefined) return false;
+    this.#heads.save(head, { sessionId: null, firstId: head.lastId + 1 });
+    this.#sessions.markUnswept(head.row);
+    this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
+    this.#heads.forget(sessionId);
+    return true;
+  }
+
+  #acquire({ sessionId, holder, ttlMs, takeover, now }: Of<"acquire">): Lease {
+    const head = this.#open(sessionId, { now });
+    const { holder: current, expiresAt, epoch } = head.row;
+    if (!takeover && current !== null && expiresAt > now && !isHolderGone(current)) throw leaseHeld(sessionId, current);
+    return this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs);
+  }
+
+  #renew({ sessionId, epoch, ttlMs, now }: Of<"renew">): Lease {
+    const head = this.#fence(sessionId, epoch);
+    return this.#lease(sessionId, head, epoch, head.row.holder, now + ttlMs);
+  }
+
+  #release({ sessionId, epoch }: Of<"release">): boolean {
+    const head = this.#heads.find(sessionId);
+    if (head?.row.epoch !== epoch) return false;
+    this.#lease(sessionId, head, epoch + 1, null, 0);
+    return true;
+  }
+
+  #lease(sessionId: string, head: Head, epoch: number, holder: string | null, expiresAt: number): Lease {
+    this.#heads.save(head, { epoch, holder, expiresAt });
+    return { sessionId, epoch, incarnation: head.row.incarnation, lastId: head.lastId, expiresAt };
+  }
+
+  #submit({ sessionId, commandId, kind, body, now, maxPending }: Of<"submit">): CommandRow {
+    const { key } = this.#heads.get(sessionId);
+    const known = this.#commands.find(key, commandId);
+    if (known !== undefined) {
+      if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
+      throw new LoomError("command_conflict", `command "${commandId}" was given before, and was another`);
+    }
+    const waiting = this.#commands.countPending(key);
+    if (waiting >= maxPending)
+      throw new LoomError("inbox_full", `${waiting} commands wait in session "${sessionId}"`, { limit: maxPending });
+    const row = { commandId, kind, body, createdAt: now, outcome: null };
+    this.#commands.insert(key, row);
+    return row;
+  }
+
+  #fence(sessionId: string, epoch: number): Head {
+    const head = this.#heads.get(sessionId);
+    // An epoch is of somebody: one that nobody was given, or that was given back, is no right to write.
+    if (head.row.epoch !== epoch || head.row.holder === null) throw fenced(sessionId, head.row.epoch);
+    return head;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The writing thread as seen from the others: operations go in one by one and gather while a group is being committed,
+ * so that one sync serves many writers. Each is answered when it is durable, or with the reason why it is not.
+ */
+import { Worker } from "node:worker_threads";
+import { LoomError } from "../../protocol/index.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { fromPlainError } from "./failure.ts";
+import type { Answer, Group, Operation, Result } from "./operations.ts";
+
+interface Waiting {
+  readonly operation: Operation;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Groups on their way at once: while one is being committed, the next is there already. */
+const MAX_GROUPS = 2;
+/** Operations of one transaction, and roughly their bytes: a group must not keep the others waiting for long. */
+const MAX_GROUP = 2000;
+const MAX_GROUP_LENGTH = 8 * 1024 * 1024;
+
+// In a checkout the source itself runs, in the package what was built from it.
+const THREAD = new URL(`./writer-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+export class Writer {
+  readonly #start: () => Worker;
+  /** Started by the first who writes: one who only reads needs none. */
+  #worker: Worker | undefined;
+  #queue: Waiting[] = [];
+  /** Groups on their way, oldest first. */
+  readonly #sent: (readonly Waiting[])[] = [];
+  #failure: LoomError | undefined;
+  #closing: { readonly done: Promise<void>; resolve(): void } | undefined;
+
+  constructor(path: string, options: ConnectionOptions) {
+    this.#start = () => {
+      const worker = new Worker(THREAD, { workerData: { path, options } });
+      worker.on("message", (answer: Answer) => this.#settle(answer));
+      worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
+      worker.on("exit", () => {
+        this.#fail("it ended");
+        this.#closing?.resolve();
+      });
+      return worker;
+    };
+  }
+
+  write<T>(operation: Operation): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#failure !== undefined || this.#closing !== undefined) {
+        reject(this.#failure ?? new LoomError("store_closed", "the log was closed"));
+        return;
+      }
+      this.#queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
+      // Those who write in the same tick share a transaction.
+      if (this.#queue.length === 1) queueMicrotask(() => this.#send());
+    });
+  }
+
+  /** Resolves when all that was asked for is done and the thread has ended. */
+  async close(): Promise<void> {
+    if (this.#closing === undefined) {
+      const { promise: done, resolve } = Promise.withResolvers<void>();
+      this.#closing = { done, resolve };
+      if (this.#failure !== undefined || (this.#worker === undefined && this.#queue.length === 0)) resolve();
+      this.#worker?.ref();
+      this.#send();
+    }
+    await this.#closing.done;
+  }
+
+  #send(): void {
+    if (this.#sent.length >= MAX_GROUPS) return;
+    if (this.#queue.length === 0) {
+      if (this.#closing !== undefined && this.#sent.length === 0) this.#worker?.postMessage("close");
+      return;
+    }
+    const end = this.#findGroupEnd();
+    const group = this.#queue.slice(0, end);
+    this.#queue = this.#queue.slice(end);
+    this.#sent.push(group);
+    // What waits for the disk keeps the process alive.
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#worker.postMessage(group.map(({ operation }) => operation) satisfies Group);
+  }
+
+  #findGroupEnd(): number {
+    let length = 0;
+    let end = 0;
+    for (const { operation } of this.#queue) {
+      length += operation.do === "append" ? operation.text.length : 0;
+      if (end > 0 && (end >= MAX_GROUP || length > MAX_GROUP_LENGTH)) break;
+      end++;
+    }
+    return end;
+  }
+
+  #settle(results: Answer): void {
+    const group = this.#sent.shift() ?? [];
+    for (const [index, waiting] of group.entries()) settleOne(waiting, results[index]);
+    this.#send();
+    if (this.#sent.length === 0 && this.#closing === undefined) this.#worker?.unref();
+  }
+
+  #fail(reason: string): void {
+    this.#failure ??=
+      this.#closing === undefined
+        ? new LoomError("store_failed", `the thread that writes the store failed: ${reason}`)
+        : new LoomError("store_closed", "the log was closed");
+    const failed = [...this.#sent.flat(), ...this.#queue];
+    this.#sent.length = 0;
+    this.#queue = [];
+    for (const { reject } of failed) reject(this.#failure);
+  }
+}
+
+function settleOne(waiting: Waiting, result: Result | undefined): void {
+  if (result === undefined) waiting.reject(new LoomError("store_failed", "the store gave no answer"));
+  else if (result === null) waiting.resolve(undefined);
+  else if ("error" in result) waiting.reject(fromPlainError(result.error));
+  else waiting.resolve(result.value);
+}

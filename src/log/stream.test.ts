@@ -1,0 +1,248 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  gather,
+  interleavedSessionArbitrary,
+  LOGS,
+  makeChunks,
+  makeRun,
+  mixedSessionArbitrary,
+  namelessSessionArbitrary,
+  writeRecords,
+} from "../../test/log-sessions.ts";
+import { FORMS } from "../../test/vectors.ts";
+import { createRecordReader, DIALECTS } from "../dialects/index.ts";
+import type { StampedRecord } from "../protocol/index.ts";
+import { formatCursor } from "./cursor.ts";
+import { createEntry } from "./entry.ts";
+import { describeHolder } from "./holder.ts";
+import type { Log } from "./log.ts";
+import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 20, cuts: 20, records: 20_000 };
+
+type Form = Pick<StreamOptions, "dialect" | "encoderOptions">;
+
+const STREAMS: readonly (readonly [string, Form])[] = [
+  ...Object.entries(FORMS).map(([name, { dialect, options }]): [string, Form] => [
+    name,
+    { dialect, encoderOptions: options },
+  ]),
+  ["lumine-follow", { dialect: "lumine", encoderOptions: { follow: true } }],
+  ["engine-debug", { dialect: "engine", encoderOptions: { debug: true } }],
+];
+
+const read = async (log: Log, options: StreamOptions): Promise<StreamFrame[]> =>
+  (await gather(openStream(log, "s", options))).flat();
+
+/** At most so many positions, spread over all. */
+function spread(count: number, most: number): number[] {
+  const step = Math.max(1, Math.ceil(count / most));
+  return Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
+}
+
+/** Every resumption of the session's stream, by cursor and by count, gives the rest of the uncut one. */
+async function expectResumable(log: Log, form: Form, texts: readonly string[] | undefined): Promise<void> {
+  const uncut = await read(log, form);
+  if (texts !== undefined) expect(uncut.map(({ text }) => text)).toEqual(texts);
+  expect(new Set(uncut.map(({ cursor }) => cursor)).size).toBe(uncut.length);
+  for (const at of spread(uncut.length, SAMPLES.cuts)) {
+    const { cursor } = uncut[at] as StreamFrame;
+    const rest = uncut.slice(at + 1);
+    expect(await read(log, { ...form, cursor, limit: 1 + (at % 9) })).toEqual(rest);
+    expect(await read(log, { ...form, skip: at + 1, limit: 1 + (at % 5) })).toEqual(rest);
+    const skip = Math.min(rest.length, 1 + (at % 7));
+    expect(await read(log, { ...form, cursor, skip })).toEqual(rest.slice(skip));
+    await expect(read(log, { ...form, cursor, skip: rest.length + 1 })).rejects.toMatchObject({ code: "cursor_ahead" });
+  }
+}
+
+/** The stored texts, or what one encoder makes of all records as they are read back from those. */
+function encode(records: readonly StampedRecord[], { dialect, encoderOptions }: Form): string[] {
+  const texts = records.map((record) => createEntry(record).text);
+  if (dialect === "loom" && encoderOptions === undefined) return texts;
+  const encoder = DIALECTS[dialect].createEncoder(encoderOptions);
+  const readRecord = createRecordReader();
+  return texts.flatMap((text) => encoder.encode(readRecord(text) as StampedRecord));
+}
+
+function sequenceOf(text: string): number {
+  return (JSON.parse(text) as { readonly metadata: { readonly sequence: number } }).metadata.sequence;
+}
+
+describe.each(LOGS)("openStream on a $name log", ({ open }) => {
+  // Of runs side by side, the first to end makes lumine hold back what belongs to no run until a third begins, even if
+  // that is long after: no index of runs tells where to begin again.
+  const kinds = [
+    ["runs one after the other", mixedSessionArbitrary, STREAMS],
+    ["runs side by side", interleavedSessionArbitrary, STREAMS.filter(([name]) => name !== "lumine")],
+    ["runs without a name", namelessSessionArbitrary, STREAMS],
+  ] as const;
+  describe.each(kinds)("%s", (_kind, arbitrary, streams) => {
+    test.each(streams)(
+      "%s: a resumed stream is the rest of the uncut one, wherever it was cut",
+      async (_name, form) => {
+        await fc.assert(
+          fc.asyncProperty(arbitrary, async (records) => {
+            const log = await open();
+            await writeRecords(log, records, 13);
+            await expectResumable(log, form, encode(records, form));
+            await log.close();
+          }),
+          { numRuns: SAMPLES.sessions },
+        );
+      },
+    );
+  });
+
+  test.each(STREAMS)("%s: the same after the oldest runs are gone", async (_name, form) => {
+    await fc.assert(
+      fc.asyncProperty(mixedSessionArbitrary, async (records) => {
+        const log = await open();
+        const info = await writeRecords(log, records, 13);
+        const before = await read(log, form);
+        await log.prune({ maxSessionBytes: Math.floor(info.bytes / 2) });
+        const firstId = (await log.getSession("s"))?.firstId ?? 0;
+        const held = await read(log, form);
+        expect(before.slice(before.length - held.length)).toEqual(held);
+        for (const at of spread(before.length, SAMPLES.cuts)) {
+          const { cursor } = before[at] as StreamFrame;
+          const [, , id, frame] = cursor.split(".");
+          const needed = Number(id) + (frame === undefined ? 1 : 0);
+          if (needed < firstId)
+            await expect(read(log, { ...form, cursor })).rejects.toMatchObject({
+              code: "evicted",
+              details: { first_event_id: firstId },
+            });
+          else expect(await read(log, { ...form, cursor })).toEqual(before.slice(at + 1));
+        }
+        await log.close();
+      }),
+      { numRuns: SAMPLES.sessions },
+    );
+  });
+
+  test.each(STREAMS)("%s: live, with cuts, the same as replayed", async (_name, form) => {
+    await fc.assert(
+      fc.asyncProperty(
+        mixedSessionArbitrary,
+        fc.array(fc.nat({ max: 4 }), { minLength: 4 }),
+        async (records, sizes) => {
+          const log = await open();
+          await log.createSession("s");
+          const lease = await log.acquire("s", { holder: describeHolder(), ttlMs: 60_000 });
+          const total = encode(records, form).length;
+          const got: StreamFrame[] = [];
+          const reading = (async () => {
+            for (let turn = 0; got.length < total; turn++) {
+              let left = 1 + (sizes[turn % sizes.length] ?? 0);
+              const cursor = got.at(-1)?.cursor;
+              const last = { ...form, follow: true, ...(cursor === undefined ? { after: 0 } : { cursor }) };
+              for await (const batch of openStream(log, "s", last)) {
+                // A client is cut anywhere, in the middle of a batch too.
+                const taken = batch.slice(0, left);
+                got.push(...taken);
+                left -= taken.length;
+                if (left === 0 || got.length === total) break;
+              }
+            }
+          })();
+          let lastId = 0;
+          for (let at = 0, turn = 0; at < records.length; turn++) {
+            const size = 1 + (sizes[turn % sizes.length] ?? 0);
+            const entries = records.slice(at, at + size).map(createEntry);
+            ({ lastId } = await log.append({ sessionId: "s", epoch: lease.epoch, expectedLastId: lastId, entries }));
+            at += size;
+          }
+          await reading;
+          expect(got).toEqual(await read(log, form));
+          await log.close();
+        },
+      ),
+      { numRuns: SAMPLES.sessions },
+    );
+  });
+
+  test("without a position it begins with what is held; record 0 of a session that begins later is refused", async () => {
+    const log = await open();
+    await writeRecords(log, makeRun("run-1", { after: 10 }));
+    const frames = await read(log, { dialect: "loom" });
+    expect(frames.map(({ text }) => (JSON.parse(text) as { event_id: number }).event_id)).toEqual([11, 12, 13, 14]);
+    await expect(read(log, { dialect: "loom", after: 0 })).rejects.toMatchObject({ code: "evicted" });
+    expect(await read(log, { dialect: "loom", after: 12 })).toEqual(frames.slice(2));
+    await log.close();
+  });
+
+  test("every position that cannot be is refused by its name", async () => {
+    const log = await open();
+    const { incarnation } = await writeRecords(log, makeRun("run-1"));
+    const at = (eventId: number, frame?: number) => ({ cursor: formatCursor(incarnation, eventId, frame) });
+    const refusals: readonly (readonly [string, Omit<StreamOptions, "dialect">])[] = [
+      ["cursor_ahead", at(5)],
+      ["cursor_ahead", { after: 5 }],
+      ["cursor_ahead", { after: 4, skip: 1 }],
+      ["cursor_ahead", { after: 4, skip: 1, follow: true }],
+      ["cursor_ahead", { skip: 1000, follow: true }],
+      ["cursor_stale", at(2, 7)],
+      ["cursor_stale", { cursor: formatCursor("another", 2) }],
+      ["cursor_stale", { cursor: `9${formatCursor(incarnation, 2)}` }],
+      ["cursor_invalid", { cursor: "2" }],
+      ["cursor_invalid", { after: -1 }],
+      ["cursor_invalid", { after: 1.5 }],
+      ["cursor_invalid", { after: 2 ** 53 }],
+      ["cursor_invalid", { skip: -1 }],
+      ["cursor_invalid", { skip: 0.5 }],
+      ["cursor_invalid", { ...at(2), after: 2 }],
+    ];
+    for (const [, form] of STREAMS)
+      for (const [code, options] of refusals)
+        await expect(read(log, { ...form, ...options }), JSON.stringify(options)).rejects.toMatchObject({ code });
+    await expect(gather(openStream(log, "t", { dialect: "loom" }))).rejects.toMatchObject({ code: "unknown_session" });
+    await log.close();
+  });
+
+  test("a cursor of a session that was made anew is stale", async () => {
+    const log = await open();
+    await writeRecords(log, makeRun("run-1"));
+    const [frame] = await read(log, { dialect: "engine" });
+    await log.deleteSession("s");
+    await writeRecords(log, makeRun("run-1"));
+    await expect(read(log, { dialect: "engine", cursor: frame?.cursor })).rejects.toMatchObject({
+      code: "cursor_stale",
+    });
+    await log.close();
+  });
+
+  test("a long run is read page by page, and resumed near its end too", async () => {
+    const log = await open({ maxPageRecords: 100 });
+    const [start, , ...end] = makeRun("run-1");
+    const count = SAMPLES.records;
+    const records = [start, ...makeChunks(count, { after: 1 }), ...end].map((record, index): StampedRecord => {
+      const { envelope, event } = record as StampedRecord;
+      return { envelope: { ...envelope, event_id: index + 1 }, event };
+    });
+    const { incarnation } = await writeRecords(log, records);
+    let largest = 0;
+    let frames = 0;
+    for await (const batch of openStream(log, "s", { dialect: "engine" })) {
+      largest = Math.max(largest, batch.length);
+      frames += batch.length;
+    }
+    expect(frames).toBe(count + 2);
+    expect(largest).toBeLessThanOrEqual(101);
+    const rest = await read(log, { dialect: "engine", cursor: formatCursor(incarnation, count) });
+    expect(rest.map(({ text }) => sequenceOf(text))).toEqual([count, count + 1]);
+    await log.close();
+  });
+
+  test("loom frames are the stored texts themselves", async () => {
+    const log = await open();
+    const records = makeRun("run-1");
+    await writeRecords(log, records);
+    expect((await read(log, { dialect: "loom" })).map(({ text }) => text)).toEqual(
+      records.map((record) => createEntry(record).text),
+    );
+    await log.close();
+  });
+});

@@ -1,0 +1,135 @@
+/**
+ * A session's records as the frames of a dialect, each with the cursor to go on after it. It knows no framing and no
+ * transport.
+ *
+ * Invariants:
+ * - A resumed stream is, byte by byte, the rest of the uncut one, in every dialect and wherever it was cut; or refused by
+ *   name. An encoder acts on records alone, so it is enough to show it again, unsent, what it must know.
+ * - Memory does not grow with the session: one page at a time.
+ */
+import { type Dialect, type DialectName, DIALECTS, type EncoderOptions } from "../dialects/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { assertCursorOf, createCursorFormat, parseCursor } from "./cursor.ts";
+import { assertPosition, unknownSession } from "./rules.ts";
+import { followRecords } from "./follow-records.ts";
+import type { Log, SessionInfo } from "./log.ts";
+import type { Page } from "./page.ts";
+
+export interface StreamFrame {
+  readonly text: string;
+  /** Where to go on after this frame. */
+  readonly cursor: string;
+}
+
+export interface StreamOptions {
+  readonly dialect: DialectName;
+  readonly encoderOptions?: EncoderOptions | undefined;
+  /** Go on after this frame. Without it and `after`: from the first record that is held. */
+  readonly cursor?: string | undefined;
+  /** Go on after this record and all its frames. */
+  readonly after?: number | undefined;
+  /** Whole frames received since `cursor` or `after`, for dialects whose frames have no room for a cursor. */
+  readonly skip?: number | undefined;
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** At most the frames of so many records in a batch. */
+  readonly limit?: number | undefined;
+  readonly recheckMs?: number | undefined;
+}
+
+/** Where a stream begins: with frame `frame` of record `eventId`. */
+interface Start {
+  readonly eventId: number;
+  readonly frame: number;
+}
+
+/** Gives batches that are never empty. */
+export async function* openStream(
+  log: Log,
+  sessionId: string,
+  { dialect: name, encoderOptions = {}, cursor, after, skip = 0, follow = false, ...waiting }: StreamOptions,
+): AsyncGenerator<readonly StreamFrame[], void, undefined> {
+  const info = await log.getSession(sessionId);
+  if (info === undefined) throw unknownSession(sessionId);
+  const { incarnation, lastId } = info;
+  const start = findStart(info, cursor, after);
+  let toSkip = assertSkip(skip);
+  const dialect = DIALECTS[name];
+  // Where nothing follows the start, no page would come to find it out by.
+  if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);
+
+  const first = dialect.folds ? await log.findFoldStart(sessionId, start.eventId - 1) : start.eventId;
+  const from = Math.min(first, start.eventId) - 1;
+  const write = createPageWriter(dialect, encoderOptions, incarnation, start);
+  for await (const page of followRecords(log, sessionId, { ...waiting, after: from, follow, incarnation })) {
+    let frames = write(page);
+    if (toSkip > 0) {
+      const skipped = Math.min(toSkip, frames.length);
+      toSkip -= skipped;
+      frames = frames.slice(skipped);
+      // Nobody can have received a frame of a record that was not there when they asked.
+      if (toSkip > 0 && page.lastId >= lastId) throw aheadBy(toSkip);
+    }
+    if (frames.length > 0) yield frames;
+  }
+}
+
+function findStart(info: SessionInfo, text: string | undefined, after: number | undefined): Start {
+  const { sessionId, incarnation, firstId, lastId } = info;
+  if (text === undefined) {
+    if (after === undefined) return { eventId: firstId, frame: 0 };
+    assertPosition(sessionId, after, firstId, lastId);
+    return { eventId: after + 1, frame: 0 };
+  }
+  if (after !== undefined)
+    throw new LoomError("cursor_invalid", "a stream goes on after a cursor or a record, not both");
+  const cursor = parseCursor(text);
+  assertCursorOf(sessionId, incarnation, cursor);
+  assertPosition(sessionId, cursor.eventId, firstId, lastId);
+  if (cursor.frame === undefined) return { eventId: cursor.eventId + 1, frame: 0 };
+  return { eventId: cursor.eventId, frame: cursor.frame + 1 };
+}
+
+function createPageWriter(dialect: Dialect, options: EncoderOptions, incarnation: string, start: Start) {
+  const format = createCursorFormat(incarnation);
+  const encode = createPageEncoder(dialect, options);
+  return (page: Page): readonly StreamFrame[] => {
+    const frames: StreamFrame[] = [];
+    let eventId = page.after;
+    for (const texts of encode(page)) {
+      eventId++;
+      if (eventId < start.eventId) continue;
+      const from = eventId === start.eventId ? start.frame : 0;
+      if (from > texts.length)
+        throw new LoomError("cursor_stale", `record ${eventId} has ${texts.length} frames here, not ${from}`, {
+          event_id: eventId,
+          frames: texts.length,
+        });
+      for (let index = from; index < texts.length; index++) {
+        const cursor = index === texts.length - 1 ? format(eventId) : format(eventId, index);
+        frames.push({ text: texts[index] as string, cursor });
+      }
+    }
+    return frames;
+  };
+}
+
+/** The frames of each record of a page. */
+function createPageEncoder(dialect: Dialect, options: EncoderOptions): (page: Page) => readonly (readonly string[])[] {
+  // What is stored is the frame itself: nothing needs to be read.
+  if (dialect.name === "loom" && options.strict !== true && options.envelope !== false)
+    return (page) => page.texts.map((text) => [text]);
+  const encoder = dialect.createEncoder(options);
+  return (page) => page.records.map((record) => encoder.encode(record));
+}
+
+function assertSkip(skip: number): number {
+  if (Number.isSafeInteger(skip) && skip >= 0) return skip;
+  throw new LoomError("cursor_invalid", `frames to skip are a whole number from 0 on, not ${skip}`);
+}
+
+function aheadBy(count: number): LoomError {
+  return new LoomError("cursor_ahead", `the stream has ${count} frames less than were to be skipped`, {
+    frames: count,
+  });
+}

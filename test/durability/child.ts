@@ -1,0 +1,72 @@
+/** Starts the programs of these tests as processes of their own, and gathers what they say. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** Lines said so far. */
+  readonly lines: string[];
+  /** Resolves with the next line that begins so, or undefined when the process ends first. */
+  next(start: string): Promise<string | undefined>;
+  /** Resolves when the process has ended and all it said is here; throws what it complained of, unless it was killed. */
+  readonly ended: Promise<void>;
+}
+
+export function startChild(program: string, args: readonly string[], before: readonly string[] = []): Child {
+  const [command = process.execPath, ...rest] = [...before, process.execPath];
+  const child = spawn(command, [...rest, join(import.meta.dirname, program), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    // The start of a process is most of what these tests cost.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
+  });
+  const lines: string[] = [];
+  let waiting: (() => void)[] = [];
+  let unfinished = "";
+  let complaint = "";
+  let over = false;
+  const wake = (): void => {
+    const awake = waiting;
+    waiting = [];
+    for (const resolve of awake) resolve();
+  };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    const parts = (unfinished + chunk).split("\n");
+    unfinished = parts.pop() ?? "";
+    for (const part of parts) lines.push(part);
+    wake();
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (complaint += chunk));
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      over = true;
+      wake();
+      if (code === 0 || signal === "SIGKILL") resolve();
+      else reject(new Error(`${program} ended with ${code ?? signal}: ${complaint}`));
+    });
+  });
+  ended.catch(() => undefined);
+  return {
+    process: child,
+    lines,
+    ended,
+    async next(start) {
+      for (let from = 0; ; ) {
+        for (; from < lines.length; from++) if (lines[from]?.startsWith(start)) return lines[from];
+        if (over) return undefined;
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+    },
+  };
+}
+
+/** The highest id said of each session, in lines such as `ack s 12`. */
+export function highest(lines: readonly string[], word: string): Map<string, number> {
+  const ids = new Map<string, number>();
+  for (const line of lines) {
+    const [said, session, id] = line.split(" ");
+    if (said === word && session !== undefined) ids.set(session, Math.max(ids.get(session) ?? 0, Number(id)));
+  }
+  return ids;
+}

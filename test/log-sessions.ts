@@ -1,0 +1,142 @@
+/**
+ * Logs and sessions for the tests of `src/log`: every log in one table, so that a new one is tried by all of them, and
+ * random sessions with what the sender's own rarely have: records of no run, runs side by side, runs without a name.
+ */
+import fc from "fast-check";
+import {
+  createEntry,
+  describeHolder,
+  type Log,
+  type LogLimits,
+  MemoryLog,
+  type SessionInfo,
+} from "../src/log/index.ts";
+import type { AnyEvent, StampedRecord } from "../src/protocol/index.ts";
+import { sessionArbitrary } from "./run-arbitrary.ts";
+
+export interface LogCase {
+  readonly name: string;
+  open(limits?: Partial<LogLimits>): Promise<Log>;
+}
+
+export const LOGS: readonly LogCase[] = [{ name: "memory", open: async (limits = {}) => new MemoryLog({ limits }) }];
+
+/** Appends the records as one writer does, so many at a time. */
+export async function writeRecords(
+  log: Log,
+  records: readonly StampedRecord[],
+  batchSize = 1000,
+): Promise<SessionInfo> {
+  const sessionId = records[0]?.envelope.session_id ?? "s";
+  const firstId = records[0]?.envelope.event_id ?? 1;
+  await log.createSession(sessionId, { firstId });
+  const lease = await log.acquire(sessionId, { holder: describeHolder(), ttlMs: 60_000 });
+  let { lastId } = lease;
+  for (let at = 0; at < records.length; at += batchSize) {
+    const entries = records.slice(at, at + batchSize).map(createEntry);
+    ({ lastId } = await log.append({ sessionId, epoch: lease.epoch, expectedLastId: lastId, entries }));
+  }
+  await log.release(lease);
+  const info = await log.getSession(sessionId);
+  if (info === undefined) throw new Error("the session was just written");
+  return info;
+}
+
+/** A session of one run that says `count` short things, without an end. */
+export function makeChunks(count: number, { sessionId = "s", after = 0 } = {}): StampedRecord[] {
+  return Array.from({ length: count }, (_, index) => ({
+    envelope: { session_id: sessionId, run_id: "run-1", event_id: after + index + 1, ts: after + index },
+    event: { type: "message_chunk", content: `word ${after + index + 1}`, id: "think" },
+  }));
+}
+
+/** A whole run: start, one piece of text, end, reply. */
+export function makeRun(run_id: string, { sessionId = "s", after = 0, ts = 0 } = {}): StampedRecord[] {
+  const events: AnyEvent[] = [
+    { type: "run_start", run_id, contiguous: true },
+    { type: "message_chunk", content: `of ${run_id}`, id: "think" },
+    { type: "run_end", status: "completed", first_event_id: after + 1, last_event_id: after + 4, frame_count: 4 },
+    { type: "reply", reply: `of ${run_id}` },
+  ];
+  return events.map((event, index) => ({
+    envelope: { session_id: sessionId, run_id, event_id: after + index + 1, ts: ts + index },
+    event,
+  }));
+}
+
+/** The log, with some of its methods put in place of its own. */
+export function overrideLog(log: Log, own: (log: Log) => Partial<Log>): Log {
+  const methods = own(log) as { readonly [name: PropertyKey]: unknown };
+  return new Proxy(log, {
+    get(target, name) {
+      if (Object.hasOwn(methods, name)) return methods[name];
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+export async function gather<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of source) all.push(item);
+  return all;
+}
+
+const runless: fc.Arbitrary<AnyEvent> = fc.oneof(
+  fc.constant<AnyEvent>({ type: "todo_update", list_id: "list_1", item_id: "i0", completed: true }),
+  fc.constant<AnyEvent>({ type: "todo_list", list_id: "own", items: [{ id: "i0", text: "x", completed: false }] }),
+  fc.constant<AnyEvent>({ type: "custom", value: { a: 1 } }),
+  fc
+    .constantFrom("lumine", "engine", "stream-event", "export")
+    .map((dialect): AnyEvent => ({ type: "foreign", dialect, frame: { type: "other", n: 1 } })),
+);
+
+/** Ids anew, one after the other. */
+function number(records: readonly StampedRecord[], from = 1): StampedRecord[] {
+  return records.map(({ envelope, event }, index) => ({
+    envelope: { ...envelope, event_id: from + index, ts: 1_700_000_000_000 + index * 3 },
+    event,
+  }));
+}
+
+/** Sessions with records of no run anywhere among the others; the last run may still be going. */
+export const mixedSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
+  .record({
+    records: sessionArbitrary,
+    added: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), runless), { maxLength: 6 }),
+    gap: fc.array(runless, { maxLength: 3 }),
+    kept: fc.double({ min: 0.3, max: 1.7, noNaN: true }),
+  })
+  .map(({ records, added, gap, kept }) => {
+    const own = (event: AnyEvent): StampedRecord => ({ envelope: { session_id: "s", event_id: 0 }, event });
+    const all = [...records];
+    for (const [where, event] of added) all.splice(Math.floor(where * all.length), 0, own(event));
+    // Where turns meet is where encoders hold things back.
+    const meeting = all.findIndex(({ event }, index) => index > 0 && event.type === "run_start");
+    if (meeting > 0) all.splice(meeting, 0, ...gap.map(own));
+    return number(all.slice(0, Math.max(1, Math.ceil(kept * all.length))));
+  });
+
+/** The same, with the records of its runs in any order that keeps each run's own. */
+export const interleavedSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
+  .tuple(mixedSessionArbitrary, fc.array(fc.nat({ max: 3 }), { minLength: 20, maxLength: 20 }))
+  .map(([records, choices]) => {
+    const groups = [...Map.groupBy(records, ({ envelope }) => envelope.run_id).values()];
+    const order = groups.map((group) => [...group]);
+    const merged: StampedRecord[] = [];
+    for (let step = 0; order.some((group) => group.length > 0); step++) {
+      const left = order.filter((group) => group.length > 0);
+      const next = left[(choices[step % choices.length] ?? 0) % left.length]?.shift();
+      if (next !== undefined) merged.push(next);
+    }
+    return number(merged);
+  });
+
+/** The same, with runs that have no name, as a foreign stream may have them. */
+export const namelessSessionArbitrary: fc.Arbitrary<StampedRecord[]> = mixedSessionArbitrary.map((records) =>
+  records.map(({ envelope: { run_id: _run, ...envelope }, event }) => {
+    if (event.type !== "run_start") return { envelope, event };
+    const { run_id: _own, ...rest } = event as { readonly run_id?: string; readonly type: "run_start" };
+    return { envelope, event: rest };
+  }),
+);
