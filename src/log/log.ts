@@ -132,11 +132,14 @@ export interface ReadOptions {
 
 export interface ListOptions {
   readonly limit?: number;
-  /** The key of the last item already listed: a session id, or a run id. */
+  /** The key of the last item already listed: a session id, or a run id. One that is gone is `cursor_invalid`. */
   readonly after?: string;
 }
 
-/** What may go. Only whole ended runs go, oldest first, and never one that began after a live one. */
+/**
+ * What may go. Only whole ended runs go, oldest first, with what lies before them, and never one that began after a live
+ * one. A session without runs stays until it is deleted.
+ */
 export interface RetentionPolicy {
   /** Runs that ended longer ago than this. */
   readonly maxAgeMs?: number;
@@ -202,14 +205,14 @@ export interface Log {
   /** Sessions with a live run or a waiting command, and nobody who holds them. */
   listOrphans(options?: { readonly limit?: number }): Promise<readonly string[]>;
 
-  /** Makes the session if need be, and gives the asker the next epoch. Refused as `lease_held`. */
+  /** Makes the session if need be, and gives the asker the next epoch; none is used twice. Refused as `lease_held`. */
   acquire(sessionId: string, options: AcquireOptions): Promise<Lease>;
   /** Refused as `fenced` when the session has passed to somebody else. */
   renew(lease: Lease, ttlMs: number): Promise<Lease>;
   /** Ends the lease; its epoch can append no more. Nothing happens when it had passed on already. */
   release(lease: Lease): Promise<void>;
 
-  /** Resolves once durable. */
+  /** Resolves once durable. Batches of one session are taken in the order they were given, awaited or not. */
   append(batch: Append): Promise<{ readonly lastId: number }>;
   read(sessionId: string, options: ReadOptions): Promise<Page>;
   /** What follows `after`, if this process still has it in memory since it was committed. Never wrong, often absent. */

@@ -33,6 +33,10 @@ import {
   assertFirstId,
   assertName,
   assertPosition,
+  assertTerm,
+  assertTitle,
+  boundList,
+  boundPage,
   fenced,
   isSameCommand,
   isSameOutcome,
@@ -57,6 +61,8 @@ interface MemorySession {
   readonly runs: Map<string, RunInfo>;
   readonly landmarks: Map<string, Landmark>;
   readonly commands: Map<string, CommandState>;
+  /** When each command was answered. */
+  readonly settledAt: Map<string, number>;
 }
 
 /** Where retention may cut a session, and when the runs before that were over. */
@@ -99,13 +105,16 @@ export class MemoryLog implements Log {
     return session === undefined ? undefined : this.#describe(session);
   }
 
-  async listSessions({ limit = 100, after }: ListOptions = {}): Promise<readonly SessionInfo[]> {
+  async listSessions({ limit, after }: ListOptions = {}): Promise<readonly SessionInfo[]> {
     this.#assertOpen();
     const newestFirst = [...this.#sessions.values()].toReversed();
-    return pageAfter(newestFirst, limit, after, ({ sessionId }) => sessionId).map((session) => this.#describe(session));
+    return pageAfter(newestFirst, boundList(limit), after, ({ sessionId }) => sessionId).map((session) =>
+      this.#describe(session),
+    );
   }
 
   async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+    assertTitle(title);
     const session = this.#get(sessionId);
     session.title = title;
     return this.#describe(session);
@@ -122,18 +131,20 @@ export class MemoryLog implements Log {
     return true;
   }
 
-  async listOrphans({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly string[]> {
+  async listOrphans({ limit }: { readonly limit?: number } = {}): Promise<readonly string[]> {
     this.#assertOpen();
     const needsSomebody = (session: MemorySession) =>
       [...session.runs.values()].some(({ status }) => status === "live") ||
       [...session.commands.values()].some(({ outcome }) => outcome === undefined);
     return [...this.#sessions.values()]
       .filter((session) => this.#holderOf(session) === undefined && needsSomebody(session))
-      .slice(0, limit)
+      .slice(0, boundList(limit))
       .map(({ sessionId }) => sessionId);
   }
 
   async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
+    assertTerm(ttlMs);
+    assertName("holder", holder);
     const session = this.#open(sessionId);
     const current = this.#holderOf(session);
     if (current !== undefined && !takeover) throw leaseHeld(sessionId, current);
@@ -143,6 +154,7 @@ export class MemoryLog implements Log {
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
+    assertTerm(ttlMs);
     const session = this.#fence(sessionId, epoch);
     const { lease } = session;
     if (lease === undefined) throw fenced(sessionId, session.epoch);
@@ -206,6 +218,7 @@ export class MemoryLog implements Log {
       session.landmarks.set(key, landmark);
     }
     for (const { commandId, outcome } of settle) {
+      session.settledAt.set(commandId, this.#now());
       const command = session.commands.get(commandId);
       if (command !== undefined) session.commands.set(commandId, { ...command, outcome: copyJson(outcome) });
     }
@@ -230,10 +243,10 @@ export class MemoryLog implements Log {
     assertPosition(sessionId, after, session.firstId, lastIdOf(session));
     const { maxPageRecords, maxPageBytes } = this.limits;
     const from = after + 1 - session.firstId;
-    const most = Math.min(limit ?? maxPageRecords, maxPageRecords);
-    let room = Math.min(maxBytes ?? maxPageBytes, maxPageBytes);
+    const most = boundPage(limit, maxPageRecords);
+    let room = boundPage(maxBytes, maxPageBytes);
     let end = from;
-    while (end < session.texts.length && end - from < Math.max(1, most)) {
+    while (end < session.texts.length && end - from < most) {
       room -= Buffer.byteLength(session.texts[end] ?? "");
       if (room < 0 && end > from) break;
       end++;
@@ -253,8 +266,13 @@ export class MemoryLog implements Log {
     return this.#get(sessionId).runs.get(runId);
   }
 
-  async listRuns(sessionId: string, { limit = 100, after }: ListOptions = {}): Promise<readonly RunInfo[]> {
-    return pageAfter([...this.#get(sessionId).runs.values()].toReversed(), limit, after, ({ runId }) => runId);
+  async listRuns(sessionId: string, { limit, after }: ListOptions = {}): Promise<readonly RunInfo[]> {
+    return pageAfter(
+      [...this.#get(sessionId).runs.values()].toReversed(),
+      boundList(limit),
+      after,
+      ({ runId }) => runId,
+    );
   }
 
   async findFoldStart(sessionId: string, id: number): Promise<number> {
@@ -272,9 +290,9 @@ export class MemoryLog implements Log {
     return this.#get(sessionId).landmarks.get(`${kind}:${key}`);
   }
 
-  async listLandmarks(sessionId: string, kind: LandmarkKind, limit = 100): Promise<readonly Landmark[]> {
+  async listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number): Promise<readonly Landmark[]> {
     const all = [...this.#get(sessionId).landmarks.values()].filter((landmark) => landmark.kind === kind);
-    return all.toReversed().slice(0, limit);
+    return all.toReversed().slice(0, boundList(limit));
   }
 
   async submit(command: Command): Promise<CommandState> {
@@ -301,9 +319,9 @@ export class MemoryLog implements Log {
     return this.#get(sessionId).commands.get(commandId);
   }
 
-  async listPending(sessionId: string, limit = 100): Promise<readonly CommandState[]> {
+  async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
     const all = [...this.#get(sessionId).commands.values()];
-    return all.filter(({ outcome }) => outcome === undefined).slice(0, limit);
+    return all.filter(({ outcome }) => outcome === undefined).slice(0, boundList(limit));
   }
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
@@ -324,8 +342,11 @@ export class MemoryLog implements Log {
         apply(session, cut);
       }
       const keepSince = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
-      for (const { commandId, outcome, createdAt } of session.commands.values())
-        if (outcome !== undefined && createdAt < keepSince) session.commands.delete(commandId);
+      for (const [commandId, settledAt] of session.settledAt) {
+        if (settledAt >= keepSince) continue;
+        session.commands.delete(commandId);
+        session.settledAt.delete(commandId);
+      }
     }
     const total = () => [...this.#sessions.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     const most = maxBytes ?? Number.POSITIVE_INFINITY;
@@ -371,6 +392,7 @@ export class MemoryLog implements Log {
     this.#assertOpen();
     assertName("session", sessionId);
     assertFirstId(firstId);
+    assertTitle(title);
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
     const at = this.#now();
@@ -388,6 +410,7 @@ export class MemoryLog implements Log {
       runs: new Map(),
       landmarks: new Map(),
       commands: new Map(),
+      settledAt: new Map(),
     };
     this.#sessions.set(sessionId, session);
     return session;

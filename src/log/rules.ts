@@ -8,6 +8,10 @@ import { isDeeperThan, isJsonObject } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { type Command, type CommandOutcome, type LogLimits, MAX_NAME_LENGTH } from "./log.ts";
 
+/** Items of one list, whatever was asked for. */
+const MAX_LIST = 1000;
+const MAX_TITLE_LENGTH = 1000;
+
 /** How long the answer to a command is remembered where no retention is asked for. */
 export const SETTLED_COMMANDS_MS = 7 * 24 * 60 * 60 * 1000;
 
@@ -75,4 +79,26 @@ export function assertPosition(sessionId: string, after: number, firstId: number
 
 export function unknownSession(sessionId: string): LoomError {
   return new LoomError("unknown_session", `there is no session "${sessionId}"`, { session_id: sessionId });
+}
+
+/** How long a lease lasts. */
+export function assertTerm(ttlMs: number): void {
+  if (!Number.isFinite(ttlMs) || ttlMs < 0)
+    throw new RangeError(`a lease lasts a number of milliseconds from 0 on, not ${ttlMs}`);
+}
+
+export function assertTitle(title: unknown): void {
+  if (title === undefined || (typeof title === "string" && title.length <= MAX_TITLE_LENGTH && title.isWellFormed()))
+    return;
+  throw new LoomError("invalid_name", `a title is a text of at most ${MAX_TITLE_LENGTH} characters`);
+}
+
+/** Items of one list: what was asked for, within reason. */
+export function boundList(limit = 100): number {
+  return Number.isNaN(limit) ? 100 : Math.min(Math.max(1, Math.floor(limit)), MAX_LIST);
+}
+
+/** Records or bytes of one page: at least one, at most what the log allows, all it allows when nothing was asked for. */
+export function boundPage(asked: number | undefined, most: number): number {
+  return asked === undefined || Number.isNaN(asked) ? most : Math.max(1, Math.min(Math.floor(asked), most));
 }

@@ -52,7 +52,7 @@ export function startChild(program: string, args: readonly string[], before: rea
     lines,
     ended,
     async next(start) {
-      for (let from = 0; ; ) {
+      for (let from = 0; ;) {
         for (; from < lines.length; from++) if (lines[from]?.startsWith(start)) return lines[from];
         if (over) return undefined;
         await new Promise<void>((resolve) => waiting.push(resolve));

@@ -3,10 +3,11 @@
  * acknowledged, `seen <session> <id>` when a follower was shown a record. Arguments: the store, the names of the sessions,
  * how many records to write to each at most, and a number that makes this process another than the last.
  */
-import { writeSync } from "node:fs";
+
 import { followRecords } from "../../src/log/follow-records.ts";
 import { describeHolder } from "../../src/log/holder.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
+import { say } from "./say.ts";
 import { tellEntries } from "./story.ts";
 
 const [path = "", names = "", most = "0", seed = "1"] = process.argv.slice(2);
@@ -15,18 +16,6 @@ let state = Number(seed) * 2_654_435_761;
 function pick(below: number): number {
   state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
   return state % below;
-}
-
-/** Said before anything else happens; a pipe that is full makes it wait. */
-function say(text: string): void {
-  for (;;) {
-    try {
-      writeSync(1, `${text}\n`);
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-    }
-  }
 }
 
 const log = await openSqliteLog(path);

@@ -17,6 +17,7 @@ export type Operation =
       /** Absent where the batch changes no index and answers no command, as most do. */
       readonly changes: IndexChanges | undefined;
       readonly settle: readonly Settlement[] | undefined;
+      readonly now: number;
     }
   | {
       readonly do: "create";

@@ -41,7 +41,7 @@ const STATEMENTS = {
   cutRuns: "DELETE FROM runs WHERE session = ? AND last_id <= ?",
   cutLandmarks: "DELETE FROM landmarks WHERE session = ? AND event_id <= ?",
   dropCommands: `DELETE FROM commands WHERE seq IN
-    (SELECT seq FROM commands WHERE outcome IS NOT NULL AND created_at < ? LIMIT ${MAX_SWEPT})`,
+    (SELECT seq FROM commands WHERE outcome IS NOT NULL AND settled_at < ? LIMIT ${MAX_SWEPT})`,
   unswept: "SELECT key, session_id AS sessionId, first_id AS firstId FROM sessions WHERE unswept = 1 LIMIT 1",
   sweepChunks: `DELETE FROM chunks WHERE pk IN
     (SELECT pk FROM chunks WHERE session = ? AND last_id < ? ORDER BY last_id LIMIT ${MAX_CHUNKS_SWEPT})`,

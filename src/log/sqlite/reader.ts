@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/index.ts";
-import { assertPosition, unknownPlace, unknownSession } from "../rules.ts";
+import { assertPosition, boundList, boundPage, unknownPlace, unknownSession } from "../rules.ts";
 import { isHolderGone } from "../holder.ts";
 import type {
   CommandState,
@@ -126,11 +126,11 @@ export class Reader {
     });
   }
 
-  listSessions({ limit = 100, after }: ListOptions): readonly SessionInfo[] {
+  listSessions({ limit, after }: ListOptions): readonly SessionInfo[] {
     return this.#read(({ sessions, records }) => {
       const before = after === undefined ? FAR : sessions.find(after)?.key;
       if (before === undefined) throw unknownPlace(after ?? "");
-      return sessions.list(before, limit).map((row) => this.#describe(records, row));
+      return sessions.list(before, boundList(limit)).map((row) => this.#describe(records, row));
     });
   }
 
@@ -149,8 +149,8 @@ export class Reader {
 
   readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
     const { maxPageRecords, maxPageBytes } = this.#limits;
-    const most = Math.max(1, Math.min(limit ?? maxPageRecords, maxPageRecords));
-    const room = Math.min(maxBytes ?? maxPageBytes, maxPageBytes);
+    const most = boundPage(limit, maxPageRecords);
+    const room = boundPage(maxBytes, maxPageBytes);
     return this.#read(({ sessions, records }) => {
       const session = getSession(sessions, sessionId);
       const lastId = records.findLast(session).id;
@@ -165,12 +165,12 @@ export class Reader {
     return this.#read(({ sessions, runs }) => runs.find(getSession(sessions, sessionId).key, runId));
   }
 
-  listRuns(sessionId: string, { limit = 100, after }: ListOptions): readonly RunInfo[] {
+  listRuns(sessionId: string, { limit, after }: ListOptions): readonly RunInfo[] {
     return this.#read(({ sessions, runs }) => {
       const { key } = getSession(sessions, sessionId);
       const before = after === undefined ? FAR : runs.find(key, after)?.firstId;
       if (before === undefined) throw unknownPlace(after ?? "");
-      return runs.list(key, before, limit);
+      return runs.list(key, before, boundList(limit));
     });
   }
 

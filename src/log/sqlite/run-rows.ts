@@ -125,7 +125,7 @@ const COMMAND_STATEMENTS = {
   count: "SELECT count(*) AS waiting FROM commands WHERE session = ? AND outcome IS NULL",
   insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  settle: "UPDATE commands SET outcome = ?, seal = ? WHERE session = ? AND command_id = ?",
+  settle: "UPDATE commands SET outcome = ?, settled_at = ?, seal = ? WHERE session = ? AND command_id = ?",
 } as const;
 
 export class CommandRows {
@@ -154,9 +154,9 @@ export class CommandRows {
     this.#sql.insert.run(...values, sealOf(values));
   }
 
-  settle(session: number, row: CommandRow, outcome: CommandOutcome): void {
+  settle(session: number, row: CommandRow, outcome: CommandOutcome, now: number): void {
     const settled = { ...row, outcome: JSON.stringify(outcome) };
-    this.#sql.settle.run(settled.outcome, sealOf(valuesOfCommand(session, settled)), session, row.commandId);
+    this.#sql.settle.run(settled.outcome, now, sealOf(valuesOfCommand(session, settled)), session, row.commandId);
   }
 }
 

@@ -103,11 +103,12 @@ CREATE TABLE commands (
   body TEXT NOT NULL,
   created_at REAL NOT NULL,
   outcome TEXT,
+  settled_at REAL,
   seal INTEGER NOT NULL,
   UNIQUE (session, command_id)
 ) STRICT;
 CREATE INDEX commands_pending ON commands (session, seq) WHERE outcome IS NULL;
-CREATE INDEX commands_settled ON commands (created_at) WHERE outcome IS NOT NULL;
+CREATE INDEX commands_settled ON commands (settled_at) WHERE outcome IS NOT NULL;
 `;
 
 /** What makes version n + 1 out of version n. */

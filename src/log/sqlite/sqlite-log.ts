@@ -26,7 +26,7 @@ import {
   type SessionInfo,
 } from "../log.ts";
 import type { Page } from "../page.ts";
-import { assertCommand, assertFirstId, assertName } from "../rules.ts";
+import { assertCommand, assertFirstId, assertName, assertTerm, assertTitle, boundList } from "../rules.ts";
 import { type ConnectionOptions, prepareStore } from "./connection.ts";
 import type { Operation } from "./operations.ts";
 import { Reader } from "./reader.ts";
@@ -87,6 +87,7 @@ class SqliteLog implements Log {
   ): Promise<SessionInfo> {
     assertName("session", sessionId);
     assertFirstId(firstId);
+    assertTitle(title);
     await this.#write({ do: "create", sessionId, title, firstId, now: this.#now() });
     return this.#describe(sessionId);
   }
@@ -100,6 +101,7 @@ class SqliteLog implements Log {
   }
 
   async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+    assertTitle(title);
     await this.#write({ do: "rename", sessionId, title });
     return this.#describe(sessionId);
   }
@@ -112,12 +114,14 @@ class SqliteLog implements Log {
     return known;
   }
 
-  async listOrphans({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly string[]> {
-    return this.#openReader().listOrphans(limit);
+  async listOrphans({ limit }: { readonly limit?: number } = {}): Promise<readonly string[]> {
+    return this.#openReader().listOrphans(boundList(limit));
   }
 
   async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
     assertName("session", sessionId);
+    assertName("holder", holder);
+    assertTerm(ttlMs);
     const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, now: this.#now() });
     // Somebody else may have written since, or made the session anew: what is in memory is not joined to what comes.
     this.#runs.delete(sessionId);
@@ -126,6 +130,7 @@ class SqliteLog implements Log {
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
+    assertTerm(ttlMs);
     return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
   }
 
@@ -140,7 +145,8 @@ class SqliteLog implements Log {
     const count = entries.length;
     const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
     const changes = this.#findNews(sessionId, findIndexChanges(entries));
-    await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle });
+    const now = settle === undefined ? 0 : this.#now();
+    await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now });
     const lastId = expectedLastId + count;
     if (changes !== undefined) this.#runs.set(sessionId, changes.begins.at(-1)?.runId ?? "");
     if (count > 0) this.#feed.publish(sessionId, expectedLastId, lastId, text);
@@ -215,8 +221,8 @@ class SqliteLog implements Log {
     return this.#openReader().findLandmark(sessionId, kind, key);
   }
 
-  async listLandmarks(sessionId: string, kind: LandmarkKind, limit = 100): Promise<readonly Landmark[]> {
-    return this.#openReader().listLandmarks(sessionId, kind, limit);
+  async listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number): Promise<readonly Landmark[]> {
+    return this.#openReader().listLandmarks(sessionId, kind, boundList(limit));
   }
 
   async submit(command: Command): Promise<CommandState> {
@@ -241,8 +247,8 @@ class SqliteLog implements Log {
     return this.#openReader().findCommand(sessionId, commandId);
   }
 
-  async listPending(sessionId: string, limit = 100): Promise<readonly CommandState[]> {
-    return this.#openReader().listPending(sessionId, limit);
+  async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
+    return this.#openReader().listPending(sessionId, boundList(limit));
   }
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {

@@ -103,7 +103,7 @@ export class Store {
   }
 
   #append(batch: Of<"append">): undefined {
-    const { sessionId, epoch, expectedLastId, count, text, changes, settle = [] } = batch;
+    const { sessionId, epoch, expectedLastId, count, text, changes, settle = [], now } = batch;
     const head = this.#fence(sessionId, epoch);
     const rows = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
     if (this.#isRetry(head, batch, rows)) return;
@@ -121,7 +121,7 @@ export class Store {
     if (count === 1) this.#insert(head, text);
     else if (count > 1) for (const line of text.split("\n")) this.#insert(head, line);
     if (changes !== undefined) this.#index(head, changes);
-    for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome);
+    for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome, now);
   }
 
   #insert(head: Head, text: string): void {

@@ -1,0 +1,211 @@
+import { describe, expect, it } from "vitest";
+import type { Command } from "../log/log.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { createFaultyLog, createLog, expectValid, SESSION, typesOf } from "./sender.contract.ts";
+import { sendCommand } from "./send-command.ts";
+import { openSession } from "./session.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+let count = 0;
+const approve = (body: JsonObject): Command => ({
+  commandId: `approve-${++count}`,
+  sessionId: SESSION,
+  kind: "approve",
+  body: { run_id: "r", call_id: "c", decision: "approved", ...body },
+});
+
+async function setUp(options: SessionOptions = {}) {
+  const log = await createLog();
+  const session = await openSession(log, SESSION, options);
+  const run = await session.startRun({ runId: "r" });
+  const node = run.enter("act");
+  void node.emit({ type: "tool_call", call_id: "c", name: "rm", arguments: { path: "/tmp/x" } });
+  return { log, session, run, node };
+}
+
+const request = { callId: "c", name: "rm", arguments: { path: "/tmp/x" } };
+
+describe("an approval", () => {
+  it("is asked for, answered once, and the tool goes on", async () => {
+    const { log, run, node } = await setUp();
+    const answer = run.requestApproval(request, node);
+    const { outcome } = await sendCommand(log, approve({ reason: "fine", actor: "user:mei", name: "rm" }));
+    expect(outcome).toMatchObject({ code: "done", eventId: 5 });
+    expect(await answer).toEqual({
+      decision: "approved",
+      arguments: { path: "/tmp/x" },
+      reason: "fine",
+      actor: "user:mei",
+    });
+    await node.emit({ type: "tool_start", call_id: "c", name: "rm" });
+    await node.emit({ type: "tool_end", call_id: "c", name: "rm", result: "ok", is_error: false });
+    void node.done();
+    await run.finish({ reply: "" });
+    const records = await expectValid(log);
+    expect(records[3]?.event).toMatchObject({ type: "tool_approval", expires_at: expect.any(Number) as number });
+    expect(records[4]).toMatchObject({
+      envelope: { node_id: "run-act-1" },
+      event: { type: "tool_approval_result", call_id: "c", name: "rm", decision: "approved", actor: "user:mei" },
+    });
+  });
+
+  it("may change the arguments", async () => {
+    const { log, run, node } = await setUp();
+    const args = { path: "/tmp/x" };
+    const answer = run.requestApproval({ ...request, arguments: args }, node);
+    args.path = "/";
+    await sendCommand(log, approve({ arguments: { path: "/tmp/y" } }));
+    expect(await answer).toMatchObject({ decision: "approved", arguments: { path: "/tmp/y" } });
+  });
+
+  it("asks about the arguments as they were", async () => {
+    const { log, run, node } = await setUp();
+    const args = { path: "/tmp/x" };
+    const answer = run.requestApproval({ ...request, arguments: args }, node);
+    args.path = "/";
+    await sendCommand(log, approve({}));
+    expect(await answer).toMatchObject({ arguments: { path: "/tmp/x" } });
+  });
+
+  it("may be refused; the tool cannot start then", async () => {
+    const { log, run, node } = await setUp();
+    const answer = run.requestApproval(request, node);
+    await sendCommand(log, approve({ decision: "rejected", reason: "no", arguments: { path: "/" } }));
+    expect(await answer).toEqual({ decision: "rejected", arguments: { path: "/tmp/x" }, reason: "no" });
+    await expect(node.emit({ type: "tool_start", call_id: "c", name: "rm" })).rejects.toMatchObject({
+      code: "invalid_event",
+    });
+    await node.emit({ type: "tool_end", call_id: "c", name: "rm", result: "refused", is_error: true });
+    await run.finish({ reply: "" });
+    await expectValid(log);
+  });
+
+  it("runs out, and fails closed", async () => {
+    const { log, run, node } = await setUp();
+    expect(await run.requestApproval({ ...request, expiresInMs: 5 }, node)).toMatchObject({ decision: "expired" });
+    expect((await sendCommand(log, approve({}))).outcome).toMatchObject({ code: "already_answered" });
+    await run.finish({ reply: "" });
+    const records = await expectValid(log);
+    expect(records.flatMap(({ event }) => (event.type === "tool_approval_result" ? [event] : []))).toHaveLength(1);
+  });
+
+  it("is expired by the clock, even if nobody has noticed yet", async () => {
+    let now = 1000;
+    const { log, run, node } = await setUp({ now: () => now });
+    const answer = run.requestApproval({ ...request, expiresInMs: 60_000 }, node);
+    now += 60_000;
+    expect((await sendCommand(log, approve({}))).outcome).toMatchObject({ code: "already_answered" });
+    expect(await answer).toMatchObject({ decision: "expired" });
+  });
+
+  it("takes the first of two answers", async () => {
+    const { log, run, node } = await setUp();
+    const answer = run.requestApproval(request, node);
+    const outcomes = await Promise.all([
+      sendCommand(log, approve({ actor: "tab 1" })),
+      sendCommand(log, approve({ actor: "tab 2", decision: "rejected" })),
+    ]);
+    expect(outcomes.map(({ outcome }) => outcome?.code)).toEqual(["done", "already_answered"]);
+    expect(await answer).toMatchObject({ decision: "approved", actor: "tab 1" });
+    await run.finish({ reply: "" });
+    await expectValid(log);
+    expect((await sendCommand(log, approve({}))).outcome?.code).toBe("already_answered");
+  });
+
+  it("gives the same answer to the same command", async () => {
+    const { log, run, node } = await setUp();
+    void run.requestApproval(request, node);
+    const command = approve({});
+    expect((await sendCommand(log, command)).outcome?.code).toBe("done");
+    expect((await sendCommand(log, command)).outcome?.code).toBe("done");
+    await run.cancel();
+    await expectValid(log);
+  });
+
+  it.each<[string, JsonObject, string]>([
+    ["an unknown call", { call_id: "x" }, "unknown_call"],
+    ["another run", { run_id: "x" }, "approval_mismatch"],
+    ["another tool", { name: "ls" }, "approval_mismatch"],
+    ["no decision", { decision: "maybe" }, "invalid_command"],
+    ["no call", { call_id: 7 }, "invalid_command"],
+    ["no run", { run_id: null }, "invalid_command"],
+    ["arguments that are none", { arguments: "x" }, "invalid_command"],
+  ])("refuses %s, and waits on", async (_name, body, code) => {
+    const { log, run, node } = await setUp();
+    const answer = run.requestApproval(request, node);
+    expect((await sendCommand(log, approve(body))).outcome).toMatchObject({ code });
+    expect((await sendCommand(log, approve({}))).outcome).toMatchObject({ code: "done" });
+    expect(await answer).toMatchObject({ decision: "approved" });
+    await run.finish({ reply: "" });
+    await expectValid(log);
+  });
+
+  it("is refused for a run that is over", async () => {
+    const { log, run } = await setUp();
+    await run.cancel();
+    expect((await sendCommand(log, approve({ call_id: "x" }))).outcome).toMatchObject({ code: "run_ended" });
+  });
+
+  it("answers parallel calls one by one", async () => {
+    const { log, run, node } = await setUp();
+    void node.emit({ type: "tool_call", call_id: "d", name: "rm", arguments: {} });
+    const first = run.requestApproval(request, node);
+    const second = run.requestApproval({ callId: "d", name: "rm", arguments: {} }, node);
+    await sendCommand(log, approve({ call_id: "d", decision: "rejected" }));
+    expect(await second).toMatchObject({ decision: "rejected" });
+    await sendCommand(log, approve({}));
+    expect(await first).toMatchObject({ decision: "approved" });
+    await run.cancel();
+    await expectValid(log);
+  });
+
+  it("ends with the run", async () => {
+    const { log, run, node } = await setUp();
+    const answer = run.requestApproval(request, node);
+    await run.cancel();
+    await expect(answer).rejects.toMatchObject({ code: "cancelled" });
+    const records = await expectValid(log);
+    expect(typesOf(records).slice(-4)).toEqual(["tool_approval_result", "tool_end", "node_exit", "run_end"]);
+  });
+
+  it("is asked once, however often the program asks", async () => {
+    const { log, run, node } = await setUp();
+    const [first, again] = [run.requestApproval(request, node), run.requestApproval(request, node)];
+    await expect(run.requestApproval({ ...request, arguments: { path: "/" } }, node)).rejects.toMatchObject({
+      code: "approval_mismatch",
+    });
+    await sendCommand(log, approve({}));
+    expect(await again).toEqual(await first);
+    expect(await run.requestApproval(request, node)).toEqual(await first);
+    await run.cancel();
+    await expectValid(log);
+  });
+
+  it("is answered when the answer is durable, not before", async () => {
+    const log = await createFaultyLog();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun({ runId: "r" });
+    let isAnswered = false;
+    const answer = run.requestApproval(request).then((given) => {
+      isAnswered = true;
+      return given;
+    });
+    await session.idle();
+    const asked = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    log.onAppend = async (_batch, next) => {
+      asked.resolve();
+      await gate.promise;
+      return next();
+    };
+    const sent = sendCommand(log, approve({}));
+    await asked.promise;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isAnswered).toBe(false);
+    gate.resolve();
+    expect(await answer).toMatchObject({ decision: "approved" });
+    expect((await sent).outcome?.code).toBe("done");
+    await run.cancel();
+    await expectValid(log);
+  });
+});

@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+import type { Command, CommandKind } from "../log/log.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { createFaultyLog, createLog, expectValid, SESSION, typesOf, waitUntil, wrapLog } from "./sender.contract.ts";
+import { sendCommand } from "./send-command.ts";
+import { openSession } from "./session.ts";
+
+let count = 0;
+const command = (kind: CommandKind, body: JsonObject, commandId = `${kind}-${++count}`): Command => ({
+  commandId,
+  sessionId: SESSION,
+  kind,
+  body,
+});
+
+/** The same log as another process sees it. */
+const otherProcess = wrapLog;
+
+describe("cancel", () => {
+  it("reaches a run in another process, once", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun({ runId: "r", requestId: "q" });
+    void run.enter("n").write("half");
+    const { outcome } = await sendCommand(otherProcess(log), command("cancel", { run_id: "r", reason: "enough" }));
+    expect(outcome).toEqual({ code: "done", eventId: 5 });
+    expect(await run.ended).toMatchObject({ status: "cancelled", reason: "enough" });
+    const again = await sendCommand(otherProcess(log), command("cancel", { run_id: "r" }));
+    expect(again.outcome).toMatchObject({ code: "done", details: { effect: false } });
+    expect(typesOf(await expectValid(log)).slice(-2)).toEqual(["node_exit", "run_end"]);
+  });
+
+  it("means the live run when it names none, by request id the one of that request", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun();
+    expect((await sendCommand(log, command("cancel", {}))).outcome).toMatchObject({ code: "done", eventId: 2 });
+    expect(run.status).toBe("cancelled");
+    expect((await sendCommand(log, command("cancel", {}))).outcome).toMatchObject({ details: { effect: false } });
+    const second = await session.startRun({ requestId: "q" });
+    await sendCommand(log, command("cancel", { request_id: "q" }));
+    expect(second.status).toBe("cancelled");
+    expect((await sendCommand(log, command("cancel", { request_id: "q" }))).outcome?.code).toBe("done");
+    expect((await sendCommand(log, command("cancel", { run_id: 7 }))).outcome?.code).toBe("invalid_command");
+    await expectValid(log);
+  });
+
+  it("takes a message out of the queue", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const live = await session.startRun();
+    const waiting = session.startRun({ runId: "w", requestId: "q" });
+    const outcome = waiting.catch((error: unknown) => error);
+    await waitUntil(log, async () => (await log.listPending(SESSION)).length === 1);
+    const [queued] = await log.listPending(SESSION);
+    expect((await sendCommand(log, command("cancel", { request_id: "q" }))).outcome?.code).toBe("done");
+    expect(await outcome).toMatchObject({ code: "cancelled" });
+    expect((await log.getCommand(SESSION, queued!.commandId))?.outcome).toMatchObject({ code: "cancelled" });
+    await live.finish();
+    await session.idle();
+    expect(typesOf(await expectValid(log))).toEqual(["run_start", "run_end", "reply"]);
+  });
+
+  it("is right even before the run is known, and after a restart", async () => {
+    const log = await createLog();
+    await (await openSession(log, SESSION)).close();
+    const cancel = command("cancel", { run_id: "r", reason: "changed my mind" });
+    expect((await sendCommand(log, cancel)).outcome).toBeUndefined();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun({ runId: "r" });
+    expect(run.status).toBe("cancelled");
+    expect(run.signal.aborted).toBe(true);
+    await run.ended;
+    expect((await log.getCommand(SESSION, cancel.commandId))?.outcome).toEqual({ code: "done", eventId: 2 });
+    const records = await expectValid(log);
+    expect(typesOf(records)).toEqual(["run_start", "run_end"]);
+    expect(records[1]?.event).toMatchObject({ status: "cancelled", reason: "changed my mind" });
+    await (await session.startRun({ runId: "s" })).finish();
+  });
+
+  it("is right even if it comes just before the run", async () => {
+    const log = await createLog();
+    await using session = await openSession(log, SESSION);
+    await session.idle();
+    await log.submit(command("cancel", { request_id: "q" }));
+    expect((await session.startRun({ requestId: "q" })).status).toBe("cancelled");
+    await expectValid(log);
+  });
+
+  it("gives up on a run that does not appear", async () => {
+    let now = 1000;
+    const log = await createLog({ now: () => now });
+    const session = await openSession(log, SESSION, { now: () => now, cancelAheadMs: 500 });
+    const cancel = command("cancel", { run_id: "r" });
+    await log.submit(cancel);
+    await session.idle();
+    expect((await log.getCommand(SESSION, cancel.commandId))?.outcome).toBeUndefined();
+    now += 500;
+    await session.idle();
+    expect((await log.getCommand(SESSION, cancel.commandId))?.outcome).toMatchObject({ code: "unknown_run" });
+    expect((await session.startRun({ runId: "r" })).status).toBe("live");
+  });
+
+  it("is carried out once, though the log failed in between", async () => {
+    const log = await createFaultyLog();
+    const session = await openSession(log, SESSION, { repairMs: 1 });
+    const run = await session.startRun({ runId: "r" });
+    log.onAppend = async () => {
+      log.onAppend = undefined;
+      throw new Error("gone");
+    };
+    const { outcome } = await sendCommand(log, command("cancel", { run_id: "r" }));
+    expect(outcome).toMatchObject({ code: "done", details: { effect: false } });
+    expect(run.status).toBe("error");
+    await expectValid(log);
+    await session.close();
+  });
+});
+
+describe("toggle", () => {
+  const items = [{ id: "i", text: "milk", completed: false }];
+
+  it("becomes a record of the session, also in the middle of a run", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun();
+    await run.emit({ type: "todo_list", list_id: "l", items });
+    const { outcome } = await sendCommand(log, command("toggle", { list_id: "l", item_id: "i", completed: true }));
+    expect(outcome).toEqual({ code: "done", eventId: 3 });
+    await run.finish();
+    const record = (await expectValid(log))[2];
+    expect(record?.event).toEqual({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    expect(record?.envelope.run_id).toBeUndefined();
+  });
+
+  it("works where nobody holds the session", async () => {
+    const log = await createLog();
+    await using session = await openSession(log, SESSION);
+    await session.record({ type: "todo_list", list_id: "l", items });
+    await session.close();
+    const sent = await sendCommand(log, command("toggle", { list_id: "l", item_id: "i", text: "oat milk" }));
+    expect(sent.outcome).toEqual({ code: "done", eventId: 2 });
+    expect(await log.getSession(SESSION)).toMatchObject({ holder: undefined });
+    await expectValid(log);
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ list_id: "x", item_id: "i", completed: true }, "unknown_todo"],
+    [{ list_id: "l", item_id: "x", completed: true }, "unknown_todo"],
+    [{ list_id: "l", item_id: "i" }, "invalid_command"],
+    [{ list_id: "l", item_id: "i", completed: "yes" }, "invalid_command"],
+    [{ list_id: "l", item_id: "i", text: 1 }, "invalid_command"],
+    [{ item_id: "i", completed: true }, "invalid_command"],
+  ])("refuses %j as %s", async (body, code) => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    await session.record({ type: "todo_list", list_id: "l", items });
+    expect((await sendCommand(log, command("toggle", body))).outcome).toMatchObject({ code });
+    expect(await expectValid(log)).toHaveLength(1);
+    await session.close();
+  });
+});
+
+describe("enqueue", () => {
+  it("from another process is carried out by the session's agent, one after the other", async () => {
+    const log = await createLog();
+    let live = 0;
+    await using session = await openSession(log, SESSION, {
+      onRun: async (run, { message }) => {
+        expect(++live).toBe(1);
+        await run.span("n", (node) => node.write(`re: ${message}`));
+        live--;
+      },
+    });
+    const messages = ["a", "b", "c"];
+    const sent = await Promise.all(
+      messages.map((message) =>
+        sendCommand(otherProcess(log), command("enqueue", { message, run_id: `run-${message}` })),
+      ),
+    );
+    expect(sent.map(({ outcome }) => outcome)).toMatchObject(
+      messages.map((message) => ({ code: "done", details: { run_id: `run-${message}` } })),
+    );
+    await session.idle();
+    const replies = (await expectValid(log)).flatMap(({ event }) =>
+      event.type === "reply" ? [event["reply" as "type"]] : [],
+    );
+    expect(replies).toEqual(["re: a", "re: b", "re: c"]);
+  });
+
+  it("waits for a session with an agent, and does not keep others from running", async () => {
+    const log = await createLog();
+    await log.createSession(SESSION);
+    const enqueued = command("enqueue", { message: "later" });
+    expect((await sendCommand(log, enqueued)).outcome).toBeUndefined();
+    const without = await openSession(log, SESSION);
+    await (await without.startRun()).finish();
+    await without.close();
+    expect(await log.listPending(SESSION)).toHaveLength(1);
+    await using session = await openSession(log, SESSION, { onRun: async () => undefined });
+    await session.idle();
+    expect((await log.getCommand(SESSION, enqueued.commandId))?.outcome?.code).toBe("done");
+    await expectValid(log);
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ message: 7 }, "invalid_command"],
+    [{ source: "elsewhere" }, "invalid_command"],
+    [{ run_id: "used" }, "run_exists"],
+    [{ run_id: "" }, "invalid_name"],
+  ])("refuses %j as %s", async (body, code) => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION, { onRun: async () => undefined });
+    await (await session.startRun({ runId: "used" })).finish();
+    expect((await sendCommand(log, command("enqueue", body))).outcome).toMatchObject({ code });
+    await expectValid(log);
+    await session.close();
+  });
+
+  it("past the limit is refused, the oldest stay", async () => {
+    const log = await createLog();
+    await log.createSession(SESSION);
+    const commands = [1, 2, 3].map((n) => command("enqueue", { message: `${n}` }));
+    for (const each of commands) await log.submit(each);
+    await using session = await openSession(log, SESSION, { maxQueuedRuns: 2 });
+    await session.idle();
+    const outcomes = await Promise.all(commands.map(({ commandId }) => log.getCommand(SESSION, commandId)));
+    expect(outcomes.map((state) => state?.outcome?.code)).toEqual([undefined, undefined, "queue_full"]);
+  });
+});
+
+describe("sendCommand", () => {
+  it("is refused where there is no session", async () => {
+    await expect(sendCommand(await createLog(), command("cancel", {}))).rejects.toMatchObject({
+      code: "unknown_session",
+    });
+  });
+
+  it("stops waiting when told to; the command stays", async () => {
+    const log = await createLog();
+    // Holds the session, and does nothing.
+    await log.acquire(SESSION, { holder: "somebody", ttlMs: 60_000 });
+    const controller = new AbortController();
+    const cancel = command("cancel", {});
+    const sent = sendCommand(log, cancel, { signal: controller.signal });
+    controller.abort(new Error("no time"));
+    await expect(sent).rejects.toThrow("no time");
+    expect(await log.listPending(SESSION)).toHaveLength(1);
+    expect((await sendCommand(log, cancel, { timeoutMs: 5 })).outcome).toBeUndefined();
+  });
+
+  it("lets two takers race: one carries out, both learn the outcome", async () => {
+    const log = await createLog();
+    await using session = await openSession(log, SESSION);
+    await session.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "", completed: false }] });
+    await session.close();
+    const toggles = Array.from({ length: 5 }, () => command("toggle", { list_id: "l", item_id: "i", completed: true }));
+    const sent = await Promise.all(toggles.map((toggle) => sendCommand(otherProcess(log), toggle)));
+    expect(sent.map(({ outcome }) => outcome?.code)).toEqual(toggles.map(() => "done"));
+    expect(await expectValid(log)).toHaveLength(6);
+  });
+});

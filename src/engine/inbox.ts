@@ -1,0 +1,287 @@
+/**
+ * Carries out what others ask of a session: cancel, approve, toggle, enqueue. A command is answered in the same append
+ * as the record it becomes, so it is carried out exactly once, whatever dies when.
+ *
+ * Two kinds of commands go on waiting in the log: messages whose turn has not come, and a cancel whose run has not
+ * appeared. The second is given up after a while.
+ */
+import type { CommandOutcome, CommandState, Log, Settlement } from "../log/log.ts";
+import {
+  BoundedMap,
+  type ErrorCode,
+  isJsonObject,
+  isLoomError,
+  type JsonObject,
+  LoomError,
+} from "../protocol/index.ts";
+import type { Run } from "./run.ts";
+import type { ApprovalReply, RunOrigin } from "./run-contract.ts";
+import type { Draft, Pushed, PushOptions } from "./sequencer.ts";
+
+export interface InboxHost {
+  readonly log: Log;
+  readonly sessionId: string;
+  readonly now: () => number;
+  liveRun(): Run | undefined;
+  /** The id the next record gets. */
+  nextId(): number;
+  push(drafts: readonly Draft[], options?: PushOptions): Pushed;
+  /** A message was taken out of the queue, and will not start. */
+  onRefused(commandId: string, error: LoomError): void;
+}
+
+export interface InboxOptions {
+  /** Messages that wait for their turn; code `queue_full`. */
+  readonly maxQueuedRuns: number;
+  /** How long a cancel waits for a run nobody has heard of; then `unknown_run`. */
+  readonly cancelAheadMs: number;
+}
+
+interface Target {
+  readonly runId: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+/** What a command can be answered with. Any other error is not the command's fault, and it waits on. */
+const ANSWERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "invalid_command",
+  "invalid_event",
+  "event_too_large",
+  "unknown_call",
+  "already_answered",
+  "approval_mismatch",
+  "unknown_todo",
+  "run_ended",
+]);
+
+const MAX_ANSWERED = 1000;
+const RUNS_SEARCHED = 100;
+
+export class Inbox {
+  readonly #host: InboxHost;
+  readonly #options: InboxOptions;
+  #queue: CommandState[] = [];
+  #aheads: CommandState[] = [];
+  /** Questions answered through this inbox, also those of runs that are over. */
+  readonly #answered = new BoundedMap<true>(MAX_ANSWERED);
+
+  constructor(host: InboxHost, options: InboxOptions) {
+    this.#host = host;
+    this.#options = options;
+  }
+
+  /** Messages that wait for their turn, in order. */
+  get queue(): readonly CommandState[] {
+    return this.#queue;
+  }
+
+  /** Carries out all that can be. Rejects when the log fails; what was not done then still waits. */
+  async pass(): Promise<void> {
+    const { log, sessionId } = this.#host;
+    const pending = await log.listPending(sessionId, log.limits.maxPendingCommands);
+    this.#aheads = [];
+    this.#queue = pending.filter(({ kind }) => kind === "enqueue");
+    for (const command of pending) {
+      try {
+        await this.#carryOut(command);
+      } catch (error) {
+        if (!isLoomError(error) || !ANSWERS.has(error.code)) throw error;
+        await this.#settle({ commandId: command.commandId, outcome: { code: error.code, message: error.message } });
+      }
+    }
+    for (const { commandId } of this.#queue.slice(this.#options.maxQueuedRuns))
+      await this.refuse(commandId, new LoomError("queue_full", `${this.#options.maxQueuedRuns} messages wait already`));
+  }
+
+  /** Takes a message out of the queue for good. */
+  async refuse(commandId: string, error: LoomError, ...settle: readonly Settlement[]): Promise<void> {
+    this.drop(commandId);
+    await this.#settle({ commandId, outcome: { code: error.code, message: error.message } }, ...settle);
+    this.#host.onRefused(commandId, error);
+  }
+
+  /** The message's turn has come, and its command is answered by its run_start. */
+  drop(commandId: string): void {
+    this.#queue = this.#queue.filter((command) => command.commandId !== commandId);
+  }
+
+  /** The cancel that came before its run, if one did. */
+  takeAhead(origin: RunOrigin): CommandState | undefined {
+    const found = this.#aheads.find(({ body }) => isTarget(readTarget(body), origin));
+    if (found !== undefined) this.#aheads = this.#aheads.filter((command) => command !== found);
+    return found;
+  }
+
+  async #carryOut(command: CommandState): Promise<void> {
+    switch (command.kind) {
+      case "cancel":
+        await this.#cancel(command);
+        return;
+      case "approve":
+        await this.#approve(command);
+        return;
+      case "toggle":
+        await this.#toggle(command);
+        return;
+      case "enqueue":
+        await this.#checkMessage(command);
+        return;
+    }
+  }
+
+  async #cancel({ commandId, body, createdAt }: CommandState): Promise<void> {
+    const target = readTarget(body);
+    const reason = readText(body, "reason");
+    const liveRun = this.#host.liveRun();
+    if (liveRun !== undefined && isTarget(target, liveRun)) {
+      await liveRun.cancel(reason, { settle: (eventId) => ({ commandId, outcome: { code: "done", eventId } }) });
+      return;
+    }
+    const queued = this.#queue.filter((command) => isTarget(target, readTargetOf(command)));
+    const isNamed = target.runId !== undefined || target.requestId !== undefined;
+    const [first, ...others] = isNamed ? queued : [];
+    if (first !== undefined) {
+      const error = new LoomError("cancelled", reason ?? "cancelled before it started");
+      for (const other of others) await this.refuse(other.commandId, error);
+      await this.refuse(first.commandId, error, { commandId, outcome: done({ cancelled: first.commandId }) });
+      return;
+    }
+    if (!isNamed || (await this.#isOver(target))) {
+      await this.#settle({ commandId, outcome: done({ effect: false }) });
+      return;
+    }
+    const command = { commandId, body, createdAt } as CommandState;
+    if (this.#host.now() - createdAt < this.#options.cancelAheadMs) this.#aheads.push(command);
+    else await this.#settle({ commandId, outcome: { code: "unknown_run", message: "no such run appeared" } });
+  }
+
+  async #isOver({ runId, requestId }: Target): Promise<boolean> {
+    const { log, sessionId } = this.#host;
+    if (runId !== undefined) {
+      const run = await log.getRun(sessionId, runId);
+      return run !== undefined && run.status !== "live";
+    }
+    const runs = await log.listRuns(sessionId, { limit: RUNS_SEARCHED });
+    return runs.some((run) => run.requestId === requestId && run.status !== "live");
+  }
+
+  async #approve({ commandId, body }: CommandState): Promise<void> {
+    const runId = readText(body, "run_id");
+    const reply = readReply(body);
+    if (runId === undefined) throw invalid("`run_id` is missing");
+    const key = `${runId}\n${reply.callId}`;
+    const liveRun = this.#host.liveRun();
+    if (liveRun?.runId !== runId) {
+      if (this.#answered.get(key) === true)
+        throw new LoomError("already_answered", `call ${reply.callId} was answered before`);
+      if (liveRun?.work.findCall(reply.callId) !== undefined)
+        throw new LoomError("approval_mismatch", `call ${reply.callId} is of run ${liveRun.runId}, not of ${runId}`);
+      if (await this.#isOver({ runId, requestId: undefined })) throw new LoomError("run_ended", `run ${runId} is over`);
+      throw new LoomError("unknown_call", `there is no call ${reply.callId} that waits`);
+    }
+    const settle = (eventId: number): Settlement => ({ commandId, outcome: { code: "done", eventId } });
+    const { durable } = liveRun.answerApproval(reply, settle);
+    this.#answered.set(key, true);
+    await durable;
+  }
+
+  async #toggle({ commandId, body }: CommandState): Promise<void> {
+    const { list_id, item_id, completed, text } = body;
+    if (typeof list_id !== "string" || typeof item_id !== "string")
+      throw invalid("`list_id` and `item_id` must be texts");
+    const hasState = typeof completed === "boolean";
+    if (!hasState && completed != null) throw invalid("`completed` must be true or false");
+    const hasText = typeof text === "string";
+    if (!hasText && text != null) throw invalid("`text` must be a text");
+    if (!hasState && !hasText) throw invalid("neither `completed` nor `text` is given");
+    const event = {
+      type: "todo_update",
+      list_id,
+      item_id,
+      ...(hasState ? { completed } : {}),
+      ...(hasText ? { text } : {}),
+    } as const;
+    const { durable } = this.#host.push([{ event }], {
+      force: true,
+      settle: [{ commandId, outcome: { code: "done", eventId: this.#host.nextId() } }],
+    });
+    await durable;
+  }
+
+  async #checkMessage({ commandId, body }: CommandState): Promise<void> {
+    // A cancel before it may have taken it out.
+    if (!this.#queue.some((command) => command.commandId === commandId)) return;
+    try {
+      readOrigin(body);
+    } catch (error) {
+      if (!isLoomError(error, "invalid_command")) throw error;
+      await this.refuse(commandId, error);
+    }
+  }
+
+  async #settle(...settle: readonly Settlement[]): Promise<void> {
+    await this.#host.push([], { settle, force: true }).durable;
+  }
+}
+
+/** What an `enqueue` asks for. */
+export function readOrigin(body: JsonObject): Partial<RunOrigin> {
+  const source = readText(body, "source");
+  if (source !== undefined && source !== "execute" && source !== "stream") throw invalid("`source` is unknown");
+  return {
+    runId: readText(body, "run_id"),
+    requestId: readText(body, "request_id"),
+    message: readText(body, "message"),
+    agent: readText(body, "agent"),
+    source,
+  } as Partial<RunOrigin>;
+}
+
+function readReply(body: JsonObject): ApprovalReply {
+  const callId = readText(body, "call_id");
+  const { decision, arguments: edited } = body;
+  if (callId === undefined) throw invalid("`call_id` is missing");
+  if (decision !== "approved" && decision !== "rejected") throw invalid("`decision` must be approved or rejected");
+  if (edited != null && !isJsonObject(edited)) throw invalid("`arguments` must be an object");
+  return {
+    callId,
+    decision,
+    name: readText(body, "name"),
+    arguments: edited ?? undefined,
+    reason: readText(body, "reason"),
+    actor: readText(body, "actor"),
+  };
+}
+
+function readTarget(body: JsonObject): Target {
+  return { runId: readText(body, "run_id"), requestId: readText(body, "request_id") };
+}
+
+/** Of a message that may be malformed: that is for its own answer to say. */
+function readTargetOf({ body: { run_id, request_id } }: CommandState): Target {
+  return {
+    runId: typeof run_id === "string" ? run_id : undefined,
+    requestId: typeof request_id === "string" ? request_id : undefined,
+  };
+}
+
+/** True when all that the command names is this run's; a command that names nothing means the live run. */
+function isTarget({ runId, requestId }: Target, run: { runId?: string | undefined; requestId?: string | undefined }) {
+  if (runId !== undefined && run.runId !== runId) return false;
+  return requestId === undefined || run.requestId === requestId;
+}
+
+function readText(body: JsonObject, name: string): string | undefined {
+  const value = body[name];
+  if (value == null) return undefined;
+  if (typeof value !== "string") throw invalid(`\`${name}\` must be a text`);
+  return value;
+}
+
+function done(details: JsonObject): CommandOutcome {
+  return { code: "done", details };
+}
+
+function invalid(message: string): LoomError {
+  return new LoomError("invalid_command", message);
+}

@@ -1,0 +1,337 @@
+import { describe, expect, it } from "vitest";
+import type { Log } from "../log/log.ts";
+import type { EventOf } from "../protocol/index.ts";
+import type { DeadRun } from "./recovery.ts";
+import { recoverOrphans } from "./recover-orphans.ts";
+import type { Run } from "./run.ts";
+import { createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
+import { sendCommand } from "./send-command.ts";
+import { openSession } from "./session.ts";
+
+/** A process that does something, and is gone without a word. */
+async function die(log: Log, work: (run: Run) => Promise<unknown>, sessionId = SESSION): Promise<void> {
+  const session = await openSession(log, sessionId);
+  const run = await session.startRun({ runId: "dead", message: "Hi", agent: "react" });
+  await work(run);
+  // What it leaves is what is stored: nothing is closed, and its lease is taken.
+  await log.release(await log.acquire(sessionId, { holder: "nobody", ttlMs: 1, takeover: true }));
+}
+
+const checkpoint = {
+  type: "checkpoint",
+  checkpoint_id: "cp",
+  timestamp: "2026-01-01T00:00:00Z",
+  step: 0,
+  state: {},
+} as const;
+const request = { callId: "c", name: "rm", arguments: { path: "x" } };
+const approve = (decision = "approved") => ({
+  commandId: `a-${decision}-${Math.random()}`,
+  sessionId: SESSION,
+  kind: "approve" as const,
+  body: { run_id: "dead", call_id: "c", decision },
+});
+
+async function ask(run: Run, expiresInMs?: number): Promise<void> {
+  const node = run.enter("act");
+  await node.emit({ type: "tool_call", call_id: "c", name: "rm", arguments: { path: "x" } });
+  void run.requestApproval({ ...request, ...(expiresInMs === undefined ? {} : { expiresInMs }) }, node);
+  await run.emit({ type: "custom", value: "asked" });
+}
+
+describe("a run whose process died", () => {
+  it("ends with a recoverable error when it had answered", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await run.emit(checkpoint);
+      const node = run.enter("answer");
+      run.postToolStart({ call_id: "t", name: "tool", arguments: {} }, node);
+      await node.write("half a sen");
+    });
+    const resumed: DeadRun[] = [];
+    const session = await openSession(log, SESSION, {
+      resume: async (dead) => {
+        resumed.push(dead);
+      },
+    });
+    expect(session.recovered).toEqual([{ runId: "dead", outcome: "ended" }]);
+    expect(resumed).toEqual([]);
+    const records = await expectValid(log);
+    expect(typesOf(records).slice(-4)).toEqual(["error", "tool_end", "node_exit", "run_end"]);
+    expect(records.at(-4)?.event).toMatchObject({ code: "interrupted", recoverable: true });
+    expect(records.at(-3)?.event).toMatchObject({
+      is_error: true,
+      error_code: "interrupted",
+      result: expect.stringContaining("unknown") as string,
+    });
+    expect(records.at(-2)?.event).toMatchObject({ result: { Err: "interrupted" } });
+    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "interrupted" });
+    await (await session.startRun()).finish();
+    await expectValid(log);
+  });
+
+  it("ends where there is no checkpoint, or nobody who could go on", async () => {
+    for (const [work, options] of [
+      [async (run: Run) => run.enter("n").think("hm"), { resume: async () => undefined }],
+      [async (run: Run) => run.emit(checkpoint), {}],
+      [async (run: Run) => run.emit(checkpoint), { resume: () => undefined }],
+    ] as const) {
+      const log = await createLog();
+      await die(log, work);
+      const session = await openSession(log, SESSION, options);
+      expect(session.recovered).toMatchObject([{ outcome: "ended" }]);
+      await expectValid(log);
+    }
+  });
+
+  it("is resumed from its checkpoint as the same run", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await run.span("first", (node) => node.write("Hello "));
+      await run.emit(checkpoint);
+      const node = run.enter("act");
+      await node.emit({ type: "usage", prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 });
+      void node.emit({ type: "tool_call_chunk", call_id: "half", name: "t", arguments_delta: "{" });
+      for (const call_id of ["ended", "started", "again", "called"]) {
+        const name = call_id === "again" ? "read" : "write";
+        void node.emit({ type: "tool_call", call_id, name, arguments: {} });
+        if (call_id !== "called") void node.emit({ type: "tool_start", call_id, name });
+      }
+      await node.emit({ type: "tool_end", call_id: "ended", name: "write", result: "ok", is_error: false });
+    });
+    let seen: DeadRun | undefined;
+    const session = await openSession(log, SESSION, {
+      isIdempotent: (name) => name === "read",
+      resume: async (dead) => {
+        seen = dead;
+        const { run } = dead;
+        await run.span("act", async (node) => {
+          await node.emit({ type: "tool_end", call_id: "again", name: "read", result: "ok", is_error: false });
+          await node.emit({ type: "tool_start", call_id: "called", name: "write" });
+          await node.emit({ type: "tool_end", call_id: "called", name: "write", result: "ok", is_error: false });
+        });
+        await run.span("answer", (node) => node.write("done"));
+      },
+    });
+    expect(session.recovered).toEqual([{ runId: "dead", outcome: "resumed" }]);
+    await session.idle();
+    expect(seen).toMatchObject({
+      checkpoint: { checkpointId: "cp", step: 0 },
+      run: { runId: "dead", message: "Hi", agent: "react" },
+    });
+    expect(seen?.calls.map(({ callId, state }) => [callId, state])).toEqual([
+      ["again", "started"],
+      ["called", "called"],
+    ]);
+    const records = await expectValid(log);
+    const ends = records.flatMap(({ event }) => (event.type === "tool_end" ? [event as EventOf<"tool_end">] : []));
+    expect(ends.map(({ call_id, is_error }) => [call_id, is_error])).toEqual([
+      ["ended", false],
+      ["half", true],
+      ["started", true],
+      ["again", false],
+      ["called", false],
+    ]);
+    expect(records.filter(({ event }) => event.type === "node_enter").map(({ envelope }) => envelope.node_id)).toEqual([
+      "run-first-1",
+      "run-act-2",
+      "run-act-3",
+      "run-answer-4",
+    ]);
+    expect(records.at(-2)?.event).toMatchObject({
+      status: "completed",
+      first_event_id: 1,
+      summary: { total_tokens: 3 },
+    });
+    expect(records.at(-1)?.event).toEqual({ type: "reply", reply: "done" });
+  });
+
+  it("finishes with what it had said before, when it has nothing to add", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await run.span("answer", (node) => node.write("all said"));
+      await run.emit(checkpoint);
+    });
+    const session = await openSession(log, SESSION, { resume: async () => undefined });
+    await session.idle();
+    expect((await expectValid(log)).at(-1)).toMatchObject({
+      envelope: { node_id: "run-answer-1" },
+      event: { reply: "all said" },
+    });
+  });
+
+  it("fails when whoever resumes it does", async () => {
+    const log = await createLog();
+    await die(log, (run) => run.emit(checkpoint));
+    const session = await openSession(log, SESSION, {
+      resume: async () => {
+        throw new Error("no");
+      },
+    });
+    await session.idle();
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "run_failed" });
+    await expectValid(log);
+  });
+});
+
+describe("a run that waits for the user", () => {
+  it("still waits after a restart, and after the next", async () => {
+    const log = await createLog();
+    await die(log, ask);
+    for (let restart = 0; restart < 2; restart++) {
+      const session = await openSession(log, SESSION);
+      expect(session.recovered).toEqual([{ runId: "dead", outcome: "waiting" }]);
+      expect(session.liveRun?.runId).toBe("dead");
+      await expect(session.startRun({ whenBusy: "reject" })).rejects.toMatchObject({ code: "run_live" });
+      await session.close();
+      expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "live" });
+    }
+    const records = await expectValid(log);
+    expect(typesOf(records).at(-1)).toBe("custom");
+  });
+
+  it("is left waiting when the session of its own process is closed", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun({ runId: "dead" });
+    const node = run.enter("act");
+    const answer = run.requestApproval(request, node);
+    await session.close();
+    await expect(answer).rejects.toMatchObject({ code: "session_closed" });
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "live" });
+    const next = await openSession(log, SESSION);
+    expect(next.recovered).toMatchObject([{ outcome: "waiting" }]);
+    await next.close();
+  });
+
+  it("is answered though its process is gone, and then ends", async () => {
+    const log = await createLog();
+    await die(log, ask);
+    const session = await openSession(log, SESSION);
+    expect((await sendCommand(log, approve())).outcome?.code).toBe("done");
+    await session.idle();
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "interrupted" });
+    expect((await sendCommand(log, approve("rejected"))).outcome?.code).toBe("already_answered");
+    const records = await expectValid(log);
+    expect(typesOf(records).slice(-5)).toEqual(["tool_approval_result", "error", "tool_end", "node_exit", "run_end"]);
+  });
+
+  it("is answered where nobody holds the session", async () => {
+    const log = await createLog();
+    await die(log, ask);
+    expect((await sendCommand(log, approve("rejected"))).outcome?.code).toBe("done");
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "error", code: "interrupted" });
+    await expectValid(log);
+  });
+
+  it("is left waiting by a command about something else", async () => {
+    const log = await createLog();
+    await die(log, ask);
+    const other = { ...approve(), body: { run_id: "dead", call_id: "x", decision: "approved" } };
+    expect((await sendCommand(log, other)).outcome?.code).toBe("unknown_call");
+    expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "live" });
+  });
+
+  it("runs out while nobody is there", async () => {
+    const log = await createLog();
+    let now = Date.now();
+    await die(log, (run) => ask(run, 1000));
+    now += 10_000;
+    const session = await openSession(log, SESSION, { now: () => now });
+    expect(session.recovered).toEqual([{ runId: "dead", outcome: "ended" }]);
+    const results = (await expectValid(log)).filter(({ event }) => event.type === "tool_approval_result");
+    expect(results.map(({ event }) => event)).toMatchObject([{ decision: "expired" }]);
+  });
+
+  it("runs out while somebody else holds it", async () => {
+    const log = await createLog();
+    await die(log, (run) => ask(run, 60));
+    const session = await openSession(log, SESSION);
+    const run = session.liveRun;
+    expect(await run?.ended).toMatchObject({ status: "error", code: "interrupted" });
+    await expectValid(log);
+  });
+
+  it("runs out though the log gives no hints", async () => {
+    const log = await createLog();
+    await die(log, (run) => ask(run, 60));
+    log.watch = () => () => undefined;
+    const session = await openSession(log, SESSION, { ttlMs: 600_000 });
+    expect(await session.liveRun?.ended).toMatchObject({ status: "error", code: "interrupted" });
+  });
+
+  it("is resumed where it has a checkpoint, and asks no second time", async () => {
+    for (const answeredFirst of [false, true]) {
+      const log = await createLog();
+      await die(log, async (run) => {
+        await run.emit(checkpoint);
+        await ask(run);
+      });
+      const answers: unknown[] = [];
+      const resume = async ({ run }: DeadRun): Promise<void> => {
+        if (answeredFirst) await run.answered();
+        await run.span("act", async (node) => {
+          answers.push(await run.requestApproval(request, node));
+          await node.emit({ type: "tool_start", call_id: "c", name: "rm" });
+          await node.emit({ type: "tool_end", call_id: "c", name: "rm", result: "ok", is_error: false });
+        });
+      };
+      const session = await openSession(log, SESSION, { resume });
+      expect(session.recovered).toMatchObject([{ outcome: "resumed" }]);
+      expect((await sendCommand(log, approve())).outcome?.code).toBe("done");
+      await session.idle();
+      expect(answers).toMatchObject([{ decision: "approved", arguments: { path: "x" } }]);
+      const records = await expectValid(log);
+      expect(records.filter(({ event }) => event.type === "tool_approval")).toHaveLength(1);
+      expect(records.at(-1)?.event.type).toBe("reply");
+    }
+  });
+
+  it("ends when it had answered meanwhile", async () => {
+    const log = await createLog();
+    await die(log, async (run) => {
+      await ask(run);
+      await run.emit({ type: "message_chunk", content: "I would delete x", id: "act" }, { nodeId: "run-act-1" });
+    });
+    const session = await openSession(log, SESSION);
+    expect(session.recovered).toMatchObject([{ outcome: "ended" }]);
+    await expectValid(log);
+  });
+});
+
+describe("recoverOrphans", () => {
+  it("goes over all sessions nobody holds, whatever becomes of one", async () => {
+    const log = await createLog();
+    await die(log, (run) => run.emit({ type: "custom", value: 1 }), "a");
+    await die(log, ask, "b");
+    await die(log, (run) => run.emit({ type: "custom", value: 1 }), "c");
+    const held = await openSession(log, "held");
+    await held.startRun();
+    const read = log.read.bind(log);
+    log.read = (sessionId, options) =>
+      sessionId === "a" ? Promise.reject(new Error("unreadable")) : read(sessionId, options);
+    const report = await recoverOrphans(log);
+    expect(report.toSorted((x, y) => x.sessionId.localeCompare(y.sessionId))).toMatchObject([
+      { sessionId: "a", error: { code: "interrupted" } },
+      { sessionId: "b", runs: [{ outcome: "waiting" }] },
+      { sessionId: "c", runs: [{ outcome: "ended" }] },
+    ]);
+    log.read = read;
+    expect(await recoverOrphans(log)).toMatchObject([
+      { sessionId: "a", runs: [{ outcome: "ended" }] },
+      { sessionId: "b", runs: [{ outcome: "waiting" }] },
+    ]);
+    for (const id of ["a", "b", "c"]) await expectValid(log, id);
+    expect(await readRecords(log, "held")).toHaveLength(1);
+  });
+
+  it("carries out messages that wait, where it has an agent", async () => {
+    const log = await createLog();
+    await log.createSession(SESSION);
+    await log.submit({ commandId: "m", sessionId: SESSION, kind: "enqueue", body: { message: "hi" } });
+    await recoverOrphans(log, { onRun: (run) => run.span("n", (node) => node.write("hello")).then(() => undefined) });
+    expect((await expectValid(log)).at(-1)?.event).toEqual({ type: "reply", reply: "hello" });
+    expect(await recoverOrphans(log)).toEqual([]);
+  });
+});

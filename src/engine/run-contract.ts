@@ -1,0 +1,78 @@
+/**
+ * What a run is asked for and answers with, and what it needs of its session.
+ */
+import type { RunStatus, Settlement } from "../log/log.ts";
+import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent } from "../protocol/index.ts";
+import type { Draft, Pushed, PushOptions, Sequencer } from "./sequencer.ts";
+
+export interface RunHost {
+  readonly sequencer: Sequencer;
+  push(drafts: readonly Draft[], options?: PushOptions): Pushed;
+  readonly now: () => number;
+  /** The run wrote its last record. */
+  onEnd(run: { readonly runId: string }): void;
+}
+
+export interface RunOrigin {
+  readonly runId: string;
+  readonly requestId?: string | undefined;
+  readonly message?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly source?: RunStartEvent["source"] | undefined;
+}
+
+export interface EmitOptions {
+  /** The node run it belongs to, which must be open. */
+  readonly nodeId?: string | undefined;
+}
+
+export type RunFailure = Omit<ErrorEvent, "type">;
+
+export interface RunEnd {
+  readonly status: Exclude<RunStatus, "live">;
+  readonly code?: string;
+  readonly reason?: string;
+  readonly lastEventId: number;
+}
+
+export interface FinishOptions {
+  /** The whole answer; the text of the node run that answered last when absent. */
+  readonly reply?: string | undefined;
+  /** The node run that made the reply. */
+  readonly nodeId?: string | undefined;
+  /** Added to the totals the run has counted, or in their place. */
+  readonly summary?: RunEndEvent["summary"] | undefined;
+}
+
+export interface ApprovalRequest {
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+  /** One hour when absent. */
+  readonly expiresInMs?: number;
+}
+
+export interface ApprovalReply {
+  readonly callId: string;
+  readonly decision: "approved" | "rejected";
+  readonly name?: string | undefined;
+  readonly arguments?: JsonObject | undefined;
+  readonly reason?: string | undefined;
+  readonly actor?: string | undefined;
+}
+
+export interface FailOptions {
+  /** Its error record was written already. */
+  readonly recorded?: boolean;
+  readonly summary?: RunEndEvent["summary"] | undefined;
+}
+
+export interface CancelOptions {
+  readonly summary?: RunEndEvent["summary"] | undefined;
+  readonly settle?: Settle | undefined;
+}
+
+/** The command a record answers, made when the record's id is known. */
+export type Settle = (eventId: number) => Settlement;
+
+export type RunEndFields = Omit<RunEndEvent, "type">;

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import type { LogLimits } from "../log/log.ts";
+import { LoomError } from "../protocol/index.ts";
+import { createLog, readRecords, SESSION, type FaultyLog, wrapLog } from "./sender.contract.ts";
+import { type Draft, Sequencer, type SequencerOptions } from "./sequencer.ts";
+
+const chunk = (content: string): Draft => ({ runId: "r", event: { type: "message_chunk", content, id: "n" } });
+
+async function setUp(options: Partial<SequencerOptions> = {}, limits: Partial<LogLimits> = {}) {
+  const log = wrapLog(await createLog({ limits }));
+  const { epoch, lastId } = await log.acquire(SESSION, { holder: "test", ttlMs: 10_000 });
+  const sequencer = new Sequencer({ log, sessionId: SESSION, epoch, lastId, ...options });
+  return { log, sequencer };
+}
+
+/** Holds appends back until `release`. */
+function hold(log: FaultyLog): { release: () => void } {
+  const gate = Promise.withResolvers<void>();
+  log.onAppend = async (_batch, next) => {
+    await gate.promise;
+    return next();
+  };
+  return { release: () => gate.resolve() };
+}
+
+const contents = async (log: FaultyLog) =>
+  (await readRecords(log)).map(({ event }) => (event as { content?: string }).content);
+
+describe("Sequencer", () => {
+  it("puts all that comes in one tick into one append, in order", async () => {
+    const { log, sequencer } = await setUp();
+    const pieces = Array.from({ length: 500 }, (_, index) => `piece ${index}`);
+    const ids = await Promise.all(pieces.map((piece) => sequencer.push([chunk(piece)]).durable));
+    expect(ids).toEqual(pieces.map((_, index) => index + 1));
+    expect(log.appends).toHaveLength(1);
+    expect(await contents(log)).toEqual(pieces);
+  });
+
+  it("has one append in flight, and gathers meanwhile", async () => {
+    const { log, sequencer } = await setUp();
+    const gate = hold(log);
+    const first = sequencer.push([chunk("a")]);
+    await Promise.resolve();
+    const rest = ["b", "c", "d"].map((text) => sequencer.push([chunk(text)]));
+    await Promise.resolve();
+    expect(log.appends).toHaveLength(1);
+    gate.release();
+    await Promise.all([first, ...rest].map(({ durable }) => durable));
+    expect(log.appends.map(({ entries }) => entries.length)).toEqual([1, 3]);
+    expect(await contents(log)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("never splits a unit, and keeps to the log's limits", async () => {
+    const { log, sequencer } = await setUp({}, { maxBatchRecords: 3 });
+    const units = [["a", "b"], ["c", "d"], ["e"], ["f", "g", "h"]].map((texts) => sequencer.push(texts.map(chunk)));
+    await Promise.all(units.map(({ durable }) => durable));
+    expect(log.appends.map(({ entries }) => entries.length)).toEqual([2, 3, 3]);
+    expect(() => sequencer.push(["a", "b", "c", "d"].map(chunk))).toThrow(
+      expect.objectContaining({ code: "batch_too_large" }),
+    );
+  });
+
+  it("keeps to the bytes of a batch too", async () => {
+    const { log, sequencer } = await setUp({}, { maxBatchBytes: 400 });
+    await Promise.all(["a", "b", "c", "d", "e"].map((text) => sequencer.push([chunk(text.repeat(60))]).durable));
+    expect(log.appends.length).toBeGreaterThan(1);
+    expect(await contents(log)).toHaveLength(5);
+  });
+
+  it("refuses an event that is too large, and has taken nothing", async () => {
+    const { log, sequencer } = await setUp({}, { maxEventBytes: 300 });
+    expect(() => sequencer.push([chunk("ok"), chunk("x".repeat(400))])).toThrow(
+      expect.objectContaining({ code: "event_too_large" }),
+    );
+    expect(sequencer.nextId).toBe(1);
+    expect(sequencer.backlogBytes).toBe(0);
+    await sequencer.push([chunk("next")]).durable;
+    expect(await contents(log)).toEqual(["next"]);
+  });
+
+  it("takes events while the backlog is below its limit, and then says so", async () => {
+    const { log, sequencer } = await setUp({ maxBacklogBytes: 250 });
+    const gate = hold(log);
+    const first = sequencer.push([chunk("x".repeat(300))]);
+    expect(sequencer.congested).toBe(true);
+    expect(() => sequencer.push([chunk("y")])).toThrow(expect.objectContaining({ code: "backlog_full" }));
+    const forced = sequencer.push([chunk("z")], { force: true });
+    let isDrained = false;
+    const drained = sequencer.drained().then(() => (isDrained = true));
+    await Promise.resolve();
+    expect(isDrained).toBe(false);
+    gate.release();
+    await drained;
+    await Promise.all([first.durable, forced.durable]);
+    expect(sequencer.backlogBytes).toBe(0);
+    expect(await contents(log)).toEqual(["x".repeat(300), "z"]);
+  });
+
+  it("rejects all that waits when an append fails, and goes on where the log ends", async () => {
+    const failures: LoomError[] = [];
+    const { log, sequencer } = await setUp({ onFailure: (error) => failures.push(error) });
+    await sequencer.push([chunk("a")]).durable;
+    log.onAppend = async () => {
+      throw new Error("disk on fire");
+    };
+    const lost = ["b", "c"].map((text) => sequencer.push([chunk(text)]).durable);
+    await Promise.resolve();
+    lost.push(sequencer.push([chunk("d")]).durable);
+    for (const promise of lost) await expect(promise).rejects.toMatchObject({ code: "store_failed" });
+    expect(failures).toHaveLength(1);
+    expect(failures[0]?.cause).toMatchObject({ message: "disk on fire" });
+    expect(sequencer.nextId).toBe(2);
+    expect(() => sequencer.push([chunk("e")])).toThrow(failures[0]);
+    await expect(sequencer.idle()).rejects.toBe(failures[0]);
+    log.onAppend = undefined;
+    sequencer.resume(1);
+    await sequencer.push([chunk("e")]).durable;
+    expect(await contents(log)).toEqual(["a", "e"]);
+  });
+
+  it("keeps the code of the log's own errors, and tells nobody of what was not committed", async () => {
+    const committed: string[] = [];
+    const { log, sequencer } = await setUp({
+      onCommit: (entries) => committed.push(...entries.map(({ text }) => text)),
+    });
+    log.onAppend = async () => {
+      throw new LoomError("store_full", "no space left");
+    };
+    await expect(sequencer.push([chunk("a")]).durable).rejects.toMatchObject({ code: "store_full" });
+    expect(committed).toEqual([]);
+  });
+
+  it("tells of a commit before those who wait for it", async () => {
+    const order: string[] = [];
+    const { sequencer } = await setUp({ onCommit: () => order.push("commit") });
+    await sequencer.push([chunk("a")]).durable.then(() => order.push("durable"));
+    expect(order).toEqual(["commit", "durable"]);
+  });
+
+  it("never goes back in time", async () => {
+    const times = [50, 10, 60, 59.6, 0];
+    const { log, sequencer } = await setUp({ now: () => times.shift() ?? 0, lastTs: 40 });
+    for (const text of ["a", "b", "c", "d", "e"]) await sequencer.push([chunk(text)]).durable;
+    expect((await readRecords(log)).map(({ envelope }) => envelope.ts)).toEqual([50, 50, 60, 60, 60]);
+  });
+
+  it("answers commands in an append without records", async () => {
+    const { log, sequencer } = await setUp();
+    await log.submit({ commandId: "c", sessionId: SESSION, kind: "cancel", body: {} });
+    await sequencer.push([], { settle: [{ commandId: "c", outcome: { code: "done" } }] }).durable;
+    expect((await log.getCommand(SESSION, "c"))?.outcome).toEqual({ code: "done" });
+    expect(sequencer.nextId).toBe(1);
+  });
+
+  it("refuses what JSON has no form for", async () => {
+    const { sequencer } = await setUp();
+    const event = { type: "custom", value: { n: 1n as unknown as number } };
+    expect(() => sequencer.push([{ event }])).toThrow(expect.objectContaining({ code: "invalid_event" }));
+  });
+});

@@ -1,0 +1,64 @@
+/**
+ * What a session can be told, and what it does when it is told nothing.
+ */
+import type { LoomError } from "../protocol/index.ts";
+import type { RecoveryOptions } from "./recovery.ts";
+import type { Run } from "./run.ts";
+import type { RunOrigin } from "./run-contract.ts";
+
+export interface RunRequest extends Partial<RunOrigin> {
+  /**
+   * When another run is live: wait for its turn (`enqueue`, the default; durable, in order), fail with `run_live`
+   * (`reject`), or cancel the live one first (`interrupt`).
+   */
+  readonly whenBusy?: "enqueue" | "reject" | "interrupt";
+}
+
+export interface SessionOptions extends RecoveryOptions {
+  /** Who writes; see `describeHolder`. */
+  readonly holder?: string;
+  /** How long the lease lasts without being renewed; it is renewed three times as often. */
+  readonly ttlMs?: number;
+  /** Take the session even from a living writer. */
+  readonly takeover?: boolean;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Bytes of a session that are not durable yet; code `backlog_full`. */
+  readonly maxBacklogBytes?: number;
+  /** Messages that wait for their turn; code `queue_full`. */
+  readonly maxQueuedRuns?: number;
+  /** Characters of an answer that are kept for the reply; code `event_too_large`. */
+  readonly maxReplyCharacters?: number;
+  /** How long a cancel waits for a run nobody has heard of; code `unknown_run`. */
+  readonly cancelAheadMs?: number;
+  /** The first pause before a failed log is tried again; each is twice the one before. */
+  readonly repairMs?: number;
+  /** Pauses between two looks into the inbox while records are being written. */
+  readonly inboxMs?: number;
+  /** Carries out messages that were enqueued, by whomever. Without it they wait for a session that has one. */
+  readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
+  /** Told of what was thrown and must not be shown to users; the error record has the same id in its details. */
+  readonly onError?: (error: unknown, errorId: string) => void;
+}
+
+export interface SessionEnd {
+  readonly reason: "closed" | "fenced";
+  readonly error?: LoomError;
+}
+
+export interface CloseOptions {
+  /**
+   * What becomes of a live run: it ends as `interrupted`, or is left as it is for whoever opens the session next. A run
+   * that waits for the user is always left.
+   */
+  readonly run?: "interrupt" | "leave";
+}
+
+export const SESSION_DEFAULTS = {
+  ttlMs: 10_000,
+  maxQueuedRuns: 100,
+  maxReplyCharacters: 16 * 1024 * 1024,
+  cancelAheadMs: 10 * 60 * 1000,
+  repairMs: 100,
+  inboxMs: 50,
+};

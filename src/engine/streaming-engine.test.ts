@@ -1,0 +1,391 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createStreamCheck, DIALECTS } from "../dialects/index.ts";
+import type { Log } from "../log/log.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { createFaultyLog, createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
+import { sendCommand } from "./send-command.ts";
+import { openSession } from "./session.ts";
+import { StreamingEngine, type StreamingEngineOptions } from "./streaming-engine.ts";
+
+const parse = (frame: string): JsonObject => JSON.parse(frame) as JsonObject;
+
+async function start(options: StreamingEngineOptions = {}) {
+  const log = await createLog();
+  const engine = new StreamingEngine("req_xxx", { log, ...options });
+  await engine.emitSessionStart(SESSION);
+  return { log, engine };
+}
+
+/** What a reader of the log gets in the engine dialect. */
+async function encode(log: Log): Promise<readonly string[]> {
+  const encoder = DIALECTS.engine.createEncoder();
+  return (await readRecords(log)).flatMap((record) => [...encoder.encode(record)]);
+}
+
+describe("StreamingEngine", () => {
+  it("gives the frames of the specification", async () => {
+    let now = 1_234_567_890;
+    const log = await createLog();
+    const sent: string[] = [];
+    const engine = new StreamingEngine("req_xxx", { log, now: () => now, send: (frame) => sent.push(frame) });
+    expect(engine.sequence).toBe(0);
+    expect(engine.startTime).toBe(now);
+    const columns = ["产品", "销量"];
+    const frames = [
+      await engine.emitSessionStart(SESSION),
+      await engine.emitThinking("思考内容片段", "reasoning"),
+      await engine.emitToolCallStart("tool_xxx", "display_table", "展示表格数据", { table_name: "销售数据", columns }),
+      await engine.emitToolCallProgress("tool_xxx", 50, "half"),
+      await engine.emitToolCallEnd("tool_xxx", "success", { shown: true, rows: 2 }, undefined, 150),
+      await engine.emitContent("最终答案内容片段"),
+      await engine.emitData("dataframe", { name: "数据名称", columns, rows: [] }, { description: "数据描述" }),
+      await engine.emitError("execution", "用户可见的错误信息", { context: {} }, true),
+    ];
+    now += 3000;
+    frames.push(await engine.emitSessionEnd("completed", { total_tokens: 1500 }));
+    const metadata = (sequence: number, more = {}) => ({
+      request_id: "req_xxx",
+      timestamp: sequence === 8 ? now : now - 3000,
+      sequence,
+      ...more,
+    });
+    expect(frames.map(parse)).toEqual([
+      { type: "session_start", data: { session_id: SESSION, request_id: "req_xxx" }, metadata: metadata(0) },
+      { type: "thinking", data: { content: "思考内容片段", stage: "reasoning" }, metadata: metadata(1) },
+      {
+        type: "tool_call_start",
+        data: {
+          tool_id: "tool_xxx",
+          tool_name: "display_table",
+          description: "展示表格数据",
+          arguments: { table_name: "销售数据", columns },
+        },
+        metadata: metadata(2),
+      },
+      {
+        type: "tool_call_progress",
+        data: { tool_id: "tool_xxx", progress: 50, message: "half" },
+        metadata: metadata(3),
+      },
+      {
+        type: "tool_call_end",
+        data: { tool_id: "tool_xxx", status: "success", result: { shown: true, rows: 2 } },
+        metadata: metadata(4, { duration_ms: 150 }),
+      },
+      {
+        type: "content",
+        data: { content: "最终答案内容片段", format: "markdown", is_complete: false },
+        metadata: metadata(5),
+      },
+      {
+        type: "data",
+        data: {
+          data_type: "dataframe",
+          data: { name: "数据名称", columns, rows: [] },
+          metadata: { description: "数据描述" },
+        },
+        metadata: metadata(6),
+      },
+      {
+        type: "error",
+        data: { error_type: "execution", message: "用户可见的错误信息", details: { context: {} }, recoverable: true },
+        metadata: metadata(7),
+      },
+      {
+        type: "session_end",
+        data: {
+          status: "completed",
+          summary: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 1500, tool_calls: 1, duration_ms: 3000 },
+        },
+        metadata: metadata(8),
+      },
+    ]);
+    await engine.drained();
+    expect(sent).toEqual(frames);
+    expect(engine.frames.map(({ frame }) => frame)).toEqual(frames);
+    expect(engine.sequence).toBe(9);
+    expect(await encode(log)).toEqual(frames);
+    const check = createStreamCheck(DIALECTS.engine);
+    expect(frames.flatMap((frame) => check.check(frame).issues)).toEqual([]);
+  });
+
+  it("writes the records of an agent: one node run, the call and its start in one append, the reply", async () => {
+    const log = await createFaultyLog();
+    const { engine } = await start({ log });
+    await engine.emitToolCallStart("t", "tool", "", {});
+    expect(log.appends.at(-1)?.entries.map(({ record }) => record.event.type)).toEqual(["tool_call", "tool_start"]);
+    await engine.emitToolCallEnd("t", "failed", undefined, { message: "no", code: "E1" });
+    await engine.emitContent("Hello ");
+    await engine.emitContent("there", "text", true);
+    await engine.emitSessionEnd("completed");
+    const records = await expectValid(log);
+    expect(typesOf(records)).toEqual([
+      "run_start",
+      "node_enter",
+      "tool_call",
+      "tool_start",
+      "tool_end",
+      "message_chunk",
+      "message_chunk",
+      "node_exit",
+      "run_end",
+      "reply",
+    ]);
+    expect(records.slice(1, 8).every(({ envelope }) => envelope.node_id === "run-agent-1")).toBe(true);
+    expect(records.at(-1)).toMatchObject({ envelope: { node_id: "run-agent-1" }, event: { reply: "Hello there" } });
+    expect(records[0]?.event).toMatchObject({ request_id: "req_xxx" });
+    expect(await log.getSession(SESSION)).toMatchObject({ holder: undefined });
+  });
+
+  it.each(["error", "cancelled"] as const)("ends as %s", async (status) => {
+    const { log, engine } = await start();
+    await engine.emitToolCallStart("t", "tool", "", {});
+    await engine.emitError("system", "broken");
+    expect(parse(await engine.emitSessionEnd(status))).toMatchObject({ type: "session_end", data: { status } });
+    const records = await expectValid(log);
+    expect(records.filter(({ event }) => event.type === "error")).toHaveLength(1);
+    expect(await encode(log)).toEqual(engine.frames.map(({ frame }) => frame));
+    expect(engine.signal?.aborted).toBe(true);
+    await expect(engine.emitThinking("x")).rejects.toMatchObject({ code: "run_ended" });
+    await expect(engine.emitSessionEnd(status)).rejects.toMatchObject({ code: "run_ended" });
+  });
+
+  it("works with no log of anybody's", async () => {
+    const engine = new StreamingEngine("q");
+    expect(parse(await engine.emitSessionStart("s"))).toMatchObject({ type: "session_start" });
+    expect(parse(await engine.emitContent("hi"))).toMatchObject({ metadata: { sequence: 1 } });
+    expect(parse(await engine.emitSessionEnd("completed"))).toMatchObject({ metadata: { sequence: 2 } });
+  });
+
+  it("numbers what is emitted at once in order", async () => {
+    const { log, engine } = await start();
+    const frames = await Promise.all(Array.from({ length: 50 }, (_, index) => engine.emitContent(`${index}`)));
+    expect(frames.map((frame) => (parse(frame)["metadata"] as JsonObject)["sequence"])).toEqual(
+      Array.from({ length: 50 }, (_, index) => index + 1),
+    );
+    await engine.emitSessionEnd("completed");
+    await expectValid(log);
+  });
+
+  it("refuses what is not in order", async () => {
+    const engine = new StreamingEngine("q");
+    await expect(engine.emitThinking("x")).rejects.toMatchObject({ code: "unknown_run" });
+    await expect(engine.emitSessionEnd("completed")).rejects.toMatchObject({ code: "unknown_run" });
+    await engine.emitSessionStart("s");
+    await expect(engine.emitSessionStart("s")).rejects.toMatchObject({ code: "run_live" });
+    await engine.emitSessionEnd("completed");
+    await expect(engine.emitContent("x")).rejects.toMatchObject({ code: "run_ended" });
+  });
+
+  it("can be started again when it could not be", async () => {
+    const log = await createLog();
+    const held = await openSession(log, SESSION);
+    const engine = new StreamingEngine("q", { log });
+    await expect(engine.emitSessionStart(SESSION)).rejects.toMatchObject({ code: "lease_held" });
+    await held.close();
+    await engine.emitSessionStart(SESSION);
+    await engine.emitSessionEnd("completed");
+    await expectValid(log);
+  });
+
+  it.each<[string, (engine: StreamingEngine) => Promise<string>, string]>([
+    ["status", (engine) => engine.emitToolCallEnd("t", "done" as never), "status"],
+    ["tool id", (engine) => engine.emitToolCallEnd("nobody", "success"), "tool_id"],
+    ["result", (engine) => engine.emitToolCallEnd("t", "success", "text" as never), "result"],
+    ["duration", (engine) => engine.emitToolCallEnd("t", "success", {}, undefined, -1), "duration_ms"],
+    ["progress", (engine) => engine.emitToolCallProgress("t", 101), "progress"],
+    ["arguments", (engine) => engine.emitToolCallStart("u", "x", "", null as never), "arguments"],
+    ["content", (engine) => engine.emitContent(7 as never), "content"],
+    ["data type", (engine) => engine.emitData("table" as never, {}), "data_type"],
+    ["data", (engine) => engine.emitData("chart", [] as never), "data"],
+    ["error type", (engine) => engine.emitError("bad luck" as never, "x"), "error_type"],
+    ["message", (engine) => engine.emitError("system", undefined as never), "message"],
+    ["end status", (engine) => engine.emitSessionEnd("done" as never), "status"],
+    ["summary", (engine) => engine.emitSessionEnd("completed", { tool_calls: -1 }), "summary.tool_calls"],
+  ])("refuses a wrong %s, names it and writes nothing", async (_name, emit, path) => {
+    const { log, engine } = await start();
+    await engine.emitToolCallStart("t", "tool", "", {});
+    const before = await readRecords(log);
+    await expect(emit(engine)).rejects.toMatchObject({ code: "invalid_event", details: { path } });
+    expect(await readRecords(log)).toEqual(before);
+    await engine.emitSessionEnd("cancelled");
+    await expectValid(log);
+  });
+
+  it("survives a send that fails", async () => {
+    const outcomes = [() => Promise.reject(new Error("socket closed")), () => undefined];
+    const sent: string[] = [];
+    const { log, engine } = await start({
+      send: (frame) => {
+        sent.push(frame);
+        if (sent.length === 1) throw new Error("not yet");
+        return outcomes[sent.length % 2]?.();
+      },
+    });
+    const frames = [await engine.emitContent("a"), await engine.emitContent("b"), await engine.emitContent("c")];
+    await engine.emitSessionEnd("completed");
+    await engine.drained();
+    expect(sent.slice(1, 4)).toEqual(frames);
+    expect(engine.sendFailures).toBe(3);
+    expect(engine.frames.map(({ failure }) => failure?.message)).toEqual([
+      "not yet",
+      "socket closed",
+      undefined,
+      "socket closed",
+      undefined,
+    ]);
+    await expectValid(log);
+  });
+
+  it("does not wait for a send that stalls, and drops what does not fit", async () => {
+    const sent: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const { log, engine } = await start({
+      maxSendBacklogBytes: 1000,
+      send: async (frame) => {
+        sent.push(frame);
+        await gate.promise;
+      },
+    });
+    for (let index = 0; index < 50; index++) await engine.emitContent(`piece ${index}`);
+    await engine.emitSessionEnd("completed");
+    expect(sent).toHaveLength(1);
+    gate.resolve();
+    await engine.drained();
+    expect(sent.length).toBeGreaterThan(1);
+    expect(engine.sendFailures).toBeGreaterThan(0);
+    expect(sent.length + engine.sendFailures).toBe(52);
+    expect(engine.frames.filter(({ failure }) => failure?.code === "backlog_full")).toHaveLength(engine.sendFailures);
+    expect(sent).toEqual((await encode(log)).slice(0, sent.length));
+    await expectValid(log);
+  });
+
+  it("keeps only so many frames", async () => {
+    const { engine } = await start({ keep: 3 });
+    for (let index = 0; index < 10; index++) await engine.emitContent(`${index}`);
+    expect(engine.frames).toHaveLength(3);
+    expect(engine.frames[2]?.frame).toContain('"9"');
+  });
+
+  it("sends how it ended when somebody else cancelled it", async () => {
+    const sent: string[] = [];
+    const { log, engine } = await start({ send: (frame) => sent.push(frame) });
+    await engine.emitToolCallStart("t", "tool", "", {});
+    await sendCommand(log, { commandId: "c", sessionId: SESSION, kind: "cancel", body: { request_id: "req_xxx" } });
+    await engine.run?.ended;
+    await engine.drained();
+    expect(engine.signal?.aborted).toBe(true);
+    expect(sent.map((frame) => parse(frame)["type"])).toEqual([
+      "session_start",
+      "tool_call_start",
+      "tool_call_end",
+      "session_end",
+    ]);
+    await expect(engine.emitContent("x")).rejects.toMatchObject({ code: "run_ended" });
+    await expectValid(log);
+  });
+
+  it("shares a session, and takes its turn in it", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const other = await session.startRun();
+    const engine = new StreamingEngine("q", { session });
+    await expect(new StreamingEngine("p", { session }).emitSessionStart("else")).rejects.toMatchObject({
+      code: "invalid_event",
+      details: { path: "session_id" },
+    });
+    const started = engine.emitSessionStart(SESSION);
+    await other.finish({ reply: "first" });
+    expect(parse(await started)).toMatchObject({ data: { request_id: "q" }, metadata: { sequence: 0 } });
+    await engine.emitSessionEnd("completed");
+    expect(engine.frames).toHaveLength(2);
+    await (await session.startRun()).finish();
+    await session.close();
+    await expectValid(log);
+  });
+
+  it("stores what it was given at that time", async () => {
+    const { log, engine } = await start();
+    const args = { path: "a" };
+    const frame = engine.emitToolCallStart("t", "tool", "", args);
+    args.path = "b";
+    expect(parse(await frame)).toMatchObject({ data: { arguments: { path: "a" } } });
+    await engine.emitSessionEnd("cancelled");
+    expect(engine.frames.map(({ frame: each }) => each)).toEqual(await encode(log));
+  });
+
+  it("shows stack traces in debug mode only", async () => {
+    for (const debug of [true, false]) {
+      const { engine } = await start({ debug });
+      const frame = await engine.emitError("system", "x", { stack_trace: "at y" });
+      expect(frame.includes("at y")).toBe(debug);
+    }
+  });
+
+  it("tells a listener of every frame and its record, whatever the listener does", async () => {
+    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    onTestFinished(() => warnings.mockRestore());
+    const told: [frame: string, type: string][] = [];
+    const { log, engine } = await start({
+      onFrame: (frame, { event }) => {
+        told.push([frame, event.type]);
+        if (told.length === 2) throw new Error("at once");
+        return told.length === 3 ? Promise.reject(new Error("later")) : undefined;
+      },
+    });
+    await engine.emitThinking("hm");
+    await engine.emitToolCallStart("t", "tool", "", {});
+    await engine.emitSessionEnd("completed");
+    expect(told.map(([frame]) => frame)).toEqual(engine.frames.map(({ frame }) => frame));
+    expect(told.map(([frame]) => frame)).toEqual(await encode(log));
+    expect(told.map(([, type]) => type)).toEqual(["run_start", "reasoning_chunk", "tool_start", "tool_end", "reply"]);
+    expect(warnings.mock.calls.map(([warning]) => (warning as Error).message)).toEqual(["at once", "later"]);
+    await expectValid(log);
+  });
+
+  it("ends no process when nobody looks at what was refused", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const log = await createFaultyLog();
+    const early = new StreamingEngine("early", { log });
+    void early.emitContent("before the start");
+    void early.emitSessionEnd("completed");
+    const { engine } = await start({ log });
+    void engine.emitSessionStart(SESSION);
+    void engine.emitThinking(7 as never);
+    void engine.emitToolCallStart("t", "tool", "", null as never);
+    void engine.emitToolCallProgress("nobody", 1);
+    void engine.emitToolCallEnd("nobody", "success");
+    void engine.emitContent(7 as never);
+    void engine.emitData("table" as never, {});
+    void engine.emitError("system", 7 as never);
+    void engine.emitSessionEnd("done" as never);
+    log.onAppend = async () => {
+      log.onAppend = undefined;
+      throw new Error("gone");
+    };
+    void engine.emitContent("lost");
+    void engine.emitSessionEnd("completed");
+    await expect(engine.run?.ended).rejects.toMatchObject({ code: "store_failed" });
+    // What nobody handles is told once all that was due has been done.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+    // Whoever looks is told all the same.
+    await expect(engine.emitContent("x")).rejects.toMatchObject({ code: "run_ended" });
+  });
+
+  it("rejects when the log fails", async () => {
+    const log = await createFaultyLog();
+    const { engine } = await start({ log });
+    log.onAppend = async () => {
+      log.onAppend = undefined;
+      throw new Error("gone");
+    };
+    await expect(engine.emitContent("x")).rejects.toMatchObject({ code: "store_failed" });
+    expect(engine.signal?.aborted).toBe(true);
+    await expect(engine.emitContent("y")).rejects.toMatchObject({ code: "run_ended" });
+    await expect(engine.run?.ended).rejects.toMatchObject({ code: "store_failed" });
+  });
+});

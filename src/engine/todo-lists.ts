@@ -1,0 +1,38 @@
+/**
+ * The to-do lists of a session, as far as the sender must know them: which items each has, so that no update is written
+ * for an item that does not exist.
+ */
+import type { Log } from "../log/log.ts";
+import { type AnyEvent, BoundedMap, type EventOf, LoomError } from "../protocol/index.ts";
+
+/** The latest lists; a receiver remembers no more. */
+const MAX_LISTS = 100;
+
+export class TodoLists {
+  readonly #items = new BoundedMap<ReadonlySet<string>>(MAX_LISTS);
+
+  /** Reads the latest lists of a session back. */
+  async load(log: Log, sessionId: string): Promise<void> {
+    const landmarks = await log.listLandmarks(sessionId, "todo_list", MAX_LISTS);
+    for (const { eventId } of landmarks.toReversed()) {
+      const { records } = await log.read(sessionId, { after: eventId - 1, limit: 1 });
+      for (const { event } of records) this.add(event);
+    }
+  }
+
+  add(event: AnyEvent): void {
+    if (event.type !== "todo_list") return;
+    const { list_id, items } = event as EventOf<"todo_list">;
+    this.#items.set(list_id, new Set(items.map(({ id }) => id)));
+  }
+
+  /** Throws `unknown_todo` for an update of what does not exist. */
+  assert(event: AnyEvent): void {
+    if (event.type !== "todo_update") return;
+    const { list_id, item_id } = event as EventOf<"todo_update">;
+    const items = this.#items.get(list_id);
+    if (items === undefined) throw new LoomError("unknown_todo", `there is no list ${list_id}`, { list_id });
+    if (!items.has(item_id))
+      throw new LoomError("unknown_todo", `list ${list_id} has no item ${item_id}`, { list_id, item_id });
+  }
+}

@@ -1,0 +1,109 @@
+// Several processes on one store: each writes its own session and all are followed from outside; two fight for one
+// session; and a sender that is killed leaves runs that the next one ends.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { recoverOrphans } from "../../src/engine/recover-orphans.ts";
+import { createEntry } from "../../src/log/entry.ts";
+import { followRecords } from "../../src/log/follow-records.ts";
+import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
+import { Verifier } from "../../src/protocol/index.ts";
+import { startChild } from "./child.ts";
+import { proveStory, tellRecord } from "./story.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+const WRITERS = 10;
+const EVENTS = LONG ? 100_000 : 2000;
+const TAKEOVERS = LONG ? 300 : 40;
+const KILLS = LONG ? 300 : 25;
+
+const folder = mkdtempSync(join(tmpdir(), "loom-processes-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("processes on one store", () => {
+  it(`${WRITERS} writers, a follower each: ${WRITERS * EVENTS} events, none lost`, { timeout: 1_200_000 }, async () => {
+    const path = join(folder, "ten.db");
+    const log = await openSqliteLog(path);
+    const sessions = Array.from({ length: WRITERS }, (_, index) => `s${index}`);
+    for (const session of sessions) await log.createSession(session);
+    const children = sessions.map((session, index) =>
+      startChild("write-child.ts", [path, session, String(EVENTS), String(index + 1), "quiet"]),
+    );
+    const counts = sessions.map(async (session) => {
+      let count = 0;
+      for await (const page of followRecords(log, session, { after: 0, follow: true })) {
+        for (const text of page.texts) {
+          count++;
+          if (text !== createEntry(tellRecord(session, count)).text) throw new Error(`${session} ${count}: ${text}`);
+        }
+        if (count >= EVENTS) break;
+      }
+      return count;
+    });
+    await Promise.all(children.map(({ ended }) => ended));
+    expect(await Promise.all(counts)).toEqual(sessions.map(() => EVENTS));
+    await log.close();
+  });
+
+  it("two that fight for a session: one is fenced, always", { timeout: 600_000 }, async () => {
+    const path = join(folder, "fight.db");
+    const log = await openSqliteLog(path);
+    await log.createSession("s");
+    const fighters = [1, 2].map(() => startChild("contend-child.ts", [path, "s", String(TAKEOVERS)]));
+    await Promise.all(fighters.map(({ ended }) => ended));
+    const last = await proveStory(log, "s");
+    const owner = new Map<number, number>();
+    for (const [index, { lines }] of fighters.entries()) {
+      for (const line of lines) {
+        const [word, , from, to] = line.split(" ");
+        if (word !== "ack") continue;
+        for (let id = Number(from); id <= Number(to); id++) {
+          expect(owner.get(id), `record ${id} was acknowledged to both`).toBeUndefined();
+          owner.set(id, index);
+        }
+      }
+    }
+    // Nobody was killed, so every record was acknowledged to somebody.
+    expect(owner.size).toBe(last);
+    expect(fighters.flatMap(({ lines }) => lines).filter((line) => line === "fenced").length).toBeGreaterThan(2);
+    await log.close();
+  });
+
+  it(`a sender that is killed ${KILLS} times leaves runs that say how they ended`, { timeout: 600_000 }, async () => {
+    const path = join(folder, "runs.db");
+    const verifier = new Verifier();
+    let after = 0;
+    const interrupted = new Set<string>();
+    for (let round = 1; round <= KILLS; round++) {
+      const child = startChild("run-child.ts", [path, "s", String(round)]);
+      await child.next("start");
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 40));
+      child.process.kill("SIGKILL");
+      await child.ended;
+      const log = await openSqliteLog(path);
+      const [recovered] = await recoverOrphans(log);
+      expect(recovered?.error).toBeUndefined();
+      for (const line of child.lines) {
+        const [word, runId = "", status] = line.split(" ");
+        const run = await log.getRun("s", runId);
+        if (word === "start") expect(run, line).toBeDefined();
+        if (word === "end") expect(run?.status, line).toBe(status);
+        if (run?.code === "interrupted") interrupted.add(runId);
+      }
+      // Only one that waits for the user goes on waiting.
+      const live = (await log.listRuns("s")).filter(({ status }) => status === "live");
+      expect(live.length).toBeLessThanOrEqual(1);
+      for await (const page of followRecords(log, "s", { after })) {
+        for (const record of page.records) expect(verifier.check(record).filter(isError)).toEqual([]);
+        after = page.lastId;
+      }
+      await log.close();
+    }
+    expect(interrupted.size).toBeGreaterThan(KILLS / 4);
+  });
+});
+
+function isError({ level }: { readonly level: string }): boolean {
+  return level === "error";
+}
