@@ -8,10 +8,31 @@ export {
   type DialectName,
 } from "./dialects/index.ts";
 export {
+  openSession,
+  recoverOrphans,
+  type Run,
+  sendCommand,
+  type Session,
+  StreamingEngine,
+  type StreamingEngineOptions,
+} from "./engine/index.ts";
+export {
+  exportSession,
+  followRecords,
+  importSession,
+  type Log,
+  MemoryLog,
+  openSqliteLog,
+  openStream,
+  type StreamFrame,
+} from "./log/index.ts";
+export {
   type AnyEvent,
   type EventRecord,
   type EventType,
   findEventFault,
+  isLoomError,
+  LoomError,
   type LoomEvent,
   validateEvent,
   Verifier,

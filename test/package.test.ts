@@ -88,6 +88,18 @@ describe("the installed package", () => {
     expect(Number(out)).toBeGreaterThan(0);
   });
 
+  it("writes a store with a thread of its own, and reads it from another process", () => {
+    for (const name of ["durable-sender.ts", "follow.ts"])
+      cpSync(join(packageRoot, "examples", name), join(project, name));
+    const store = join(folder, "store", "loom.db");
+    const sent = run(process.execPath, ["durable-sender.ts", store, "0"]);
+    expect(sent).toEqual({ code: 0, out: `writing session "demo" to ${store}\ndone\n`, err: "" });
+    const { code, out } = run(process.execPath, ["follow.ts", "loom", store]);
+    expect(code).toBe(0);
+    const checked = spawnSync(process.execPath, [command, "check"], { input: out, encoding: "utf8" });
+    expect(checked.stdout).toMatch(/^clean: \d+ loom frames, 1 session, 1 run, /);
+  });
+
   it("runs the command", () => {
     const { code, out, err } = run(process.execPath, [command, "--version"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });

@@ -71,7 +71,7 @@ export interface CloseOptions {
 }
 
 /** Open at once, or call ids over the whole run; code `too_many_open`. */
-export const MAX_OPEN_SPANS = 10_000;
+const MAX_OPEN_SPANS = 10_000;
 export const MAX_CALLS = 10_000;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

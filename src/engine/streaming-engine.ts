@@ -271,7 +271,7 @@ export class StreamingEngine {
         if (this.#firstFrame === "") this.#firstFrame = frame;
         this.#lastFrame = frame;
         this.#queue.push(frame);
-        if (this.#sequence !== 3) this.#tell(frame, stored as StampedRecord);
+        this.#tell(frame, stored as StampedRecord);
       }
       const { event_id } = record.envelope;
       if (this.#wanted.has(event_id)) this.#wanted.set(event_id, this.#lastFrame);

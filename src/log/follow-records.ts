@@ -148,8 +148,8 @@ function createBell(signal: AbortSignal | undefined): Bell {
       if (!rang) {
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
-        // Waiting alone keeps no process alive.
-        const timer = setTimeout(resolve, ms).unref();
+        // The timer keeps the process alive: a program that only follows must not end because nothing happens.
+        const timer = setTimeout(resolve, ms);
         await promise;
         clearTimeout(timer);
         wake = undefined;

@@ -72,11 +72,9 @@ function sequenceOf(text: string): number {
 }
 
 describe.each(LOGS)("openStream on a $name log", ({ open }) => {
-  // Of runs side by side, the first to end makes lumine hold back what belongs to no run until a third begins, even if
-  // that is long after: no index of runs tells where to begin again.
   const kinds = [
     ["runs one after the other", mixedSessionArbitrary, STREAMS],
-    ["runs side by side", interleavedSessionArbitrary, STREAMS.filter(([name]) => name !== "lumine")],
+    ["runs side by side", interleavedSessionArbitrary, STREAMS],
     ["runs without a name", namelessSessionArbitrary, STREAMS],
   ] as const;
   describe.each(kinds)("%s", (_kind, arbitrary, streams) => {

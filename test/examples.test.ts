@@ -1,0 +1,241 @@
+// The examples as a reader tries them: two programs in two processes, either of them killed at any time. They run the
+// source, so that what was built last does not matter.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { createStreamCheck, type DialectName, DIALECTS } from "../src/dialects/index.ts";
+import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
+import { openStream, type StreamFrame } from "../src/log/stream.ts";
+import { packageRoot } from "./source-files.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-examples-"));
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let count = 0;
+const newStore = (): string => join(folder, `${++count}.db`);
+
+/** Makes `loom-agent` mean the source. */
+const SOURCE = JSON.stringify(pathToFileURL(join(packageRoot, "src", "index.ts")).href);
+const HOOK = `data:text/javascript,import { registerHooks } from "node:module";
+registerHooks({ resolve: (name, context, next) => next(name === "loom-agent" ? ${SOURCE} : name, context) });`;
+
+interface Program {
+  readonly process: ChildProcess;
+  /** Lines of standard output so far. */
+  readonly lines: string[];
+  said(): string;
+  /** Resolves when so many lines are there, or the program has ended. */
+  reach(lines: number): Promise<void>;
+  /** Resolves when it has said something on standard error: a follower is then ready. */
+  ready(): Promise<void>;
+  /** Resolves to the exit code when it has ended; null when it was killed. */
+  readonly ended: Promise<number | null>;
+}
+
+function start(name: string, ...args: readonly string[]): Program {
+  const child = spawn(process.execPath, ["--import", HOOK, join(packageRoot, "examples", name), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    // The start of a process is most of what these tests cost.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
+  });
+  children.add(child);
+  const lines: string[] = [];
+  let unfinished = "";
+  const complaints: string[] = [];
+  let news = Promise.withResolvers<void>();
+  const tell = (): void => {
+    news.resolve();
+    news = Promise.withResolvers();
+  };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    const parts = (unfinished + chunk).split("\n");
+    unfinished = parts.pop() ?? "";
+    lines.push(...parts);
+    tell();
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    complaints.push(chunk);
+    tell();
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject).on("close", (code) => {
+      children.delete(child);
+      tell();
+      resolve(code);
+    });
+  });
+  return {
+    process: child,
+    lines,
+    said: () => complaints.join(""),
+    async reach(wanted) {
+      while (lines.length < wanted && children.has(child)) await news.promise;
+    },
+    async ready() {
+      while (complaints.length === 0 && children.has(child)) await news.promise;
+    },
+    ended,
+  };
+}
+
+const send = (store: string, ms: number): Program => start("durable-sender.ts", store, String(ms));
+const follow = (store: string, dialect: DialectName): Program => start("follow.ts", dialect, store);
+
+/** All frames the session has now. */
+async function readFrames(store: string, dialect: DialectName): Promise<readonly StreamFrame[]> {
+  const log = await openSqliteLog(store);
+  try {
+    const frames: StreamFrame[] = [];
+    for await (const batch of openStream(log, "demo", { dialect })) frames.push(...batch);
+    return frames;
+  } finally {
+    await log.close();
+  }
+}
+
+async function readTexts(store: string, dialect: DialectName): Promise<readonly string[]> {
+  return (await readFrames(store, dialect)).map(({ text }) => text);
+}
+
+const parse = (text: string | undefined): unknown => JSON.parse(text ?? "null");
+
+function findIssues(dialect: DialectName, texts: readonly string[]): readonly unknown[] {
+  const check = createStreamCheck(DIALECTS[dialect]);
+  return [...texts.flatMap((text) => check.check(text).issues), ...check.end()];
+}
+
+describe("the examples", () => {
+  it("stream a run with thinking, a tool and its progress, a table and an answer", async () => {
+    const store = newStore();
+    // Started first, the follower waits for the session.
+    const follower = follow(store, "engine");
+    const sender = send(store, 0);
+    expect(await sender.ended, sender.said()).toBe(0);
+    expect(sender.lines).toEqual([`writing session "demo" to ${store}`, "done"]);
+    expect(await follower.ended, follower.said()).toBe(0);
+    expect(follower.lines).toEqual(await readTexts(store, "engine"));
+    expect(findIssues("engine", follower.lines)).toEqual([]);
+    expect([...new Set(follower.lines.map((line) => (parse(line) as { type: string }).type))]).toEqual([
+      "session_start",
+      "thinking",
+      "tool_call_start",
+      "tool_call_progress",
+      "tool_call_end",
+      "data",
+      "content",
+      "session_end",
+    ]);
+    // Once more, and there is nothing left to print.
+    const again = follow(store, "engine");
+    expect(await again.ended).toBe(0);
+    expect(again.lines).toEqual([]);
+  });
+
+  it.concurrent.each<DialectName>(["loom", "engine", "lumine"])(
+    "print exactly the rest after a kill, in %s",
+    async (dialect) => {
+      const store = newStore();
+      const first = follow(store, dialect);
+      await first.ready();
+      const sender = send(store, 30);
+      await first.reach(10);
+      // The world stands still, so that what was printed and what was remembered are the same.
+      sender.process.kill("SIGSTOP");
+      const seen = await vi.waitFor(
+        async () => {
+          const frames = await readFrames(store, dialect);
+          expect(first.lines).toEqual(frames.map(({ text }) => text));
+          expect(readFileSync(`${store}.${dialect}.cursor`, "utf8")).toBe(frames.at(-1)?.cursor);
+          return frames.length;
+        },
+        { timeout: 10_000 },
+      );
+      first.process.kill("SIGKILL");
+      await first.ended;
+      sender.process.kill("SIGCONT");
+      const second = follow(store, dialect);
+      expect(await second.ended, second.said()).toBe(0);
+      const all = await readTexts(store, dialect);
+      expect(seen).toBeLessThan(all.length);
+      expect(second.lines).toEqual(all.slice(seen));
+      expect(findIssues(dialect, all)).toEqual([]);
+    },
+  );
+
+  it.concurrent("lose no frame when the follower is killed again and again", async () => {
+    const store = newStore();
+    const sender = send(store, 40);
+    const printed: string[] = [];
+    for (let kills = 0; ; kills++) {
+      const follower = follow(store, "loom");
+      await follower.reach(1 + (kills % 4));
+      if (kills < 6) follower.process.kill("SIGKILL");
+      const code = await follower.ended;
+      // Killed between printing and remembering, it prints that frame again.
+      const isRepeated = printed.length > 0 && follower.lines[0] === printed.at(-1);
+      printed.push(...follower.lines.slice(isRepeated ? 1 : 0));
+      if (code !== null) break;
+    }
+    expect(await sender.ended).toBe(0);
+    expect(printed).toEqual(await readTexts(store, "loom"));
+  });
+
+  it.concurrent("say how a run ended whose sender was killed", async () => {
+    const store = newStore();
+    const followers = [follow(store, "loom"), follow(store, "engine")] as const;
+    await Promise.all(followers.map((follower) => follower.ready()));
+    const sender = send(store, 60);
+    await Promise.all(followers.map((follower) => follower.reach(5)));
+    sender.process.kill("SIGKILL");
+    expect(await Promise.all(followers.map(({ ended }) => ended))).toEqual([1, 1]);
+    const [loom, engine] = followers;
+    expect(loom.said() + engine.said()).toContain("the sender is gone");
+    for (const { said } of followers) expect(said()).toContain("the run is over: error interrupted");
+    expect(parse(loom.lines.at(-1))).toMatchObject({ type: "run_end", status: "error", code: "interrupted" });
+    expect(parse(engine.lines.at(-1))).toMatchObject({ type: "session_end", data: { status: "error" } });
+    for (const dialect of ["loom", "engine"] as const) {
+      const { lines } = dialect === "loom" ? loom : engine;
+      expect(lines).toEqual(await readTexts(store, dialect));
+      expect(findIssues(dialect, lines)).toEqual([]);
+    }
+  });
+
+  it.concurrent("go on in a new run when the sender is started again", async () => {
+    const store = newStore();
+    const first = follow(store, "loom");
+    await first.ready();
+    const killed = send(store, 60);
+    await first.reach(4);
+    first.process.kill("SIGKILL");
+    await first.ended;
+    killed.process.kill("SIGKILL");
+    await killed.ended;
+    expect(await send(store, 0).ended).toBe(0);
+    const second = follow(store, "loom");
+    expect(await second.ended).toBe(0);
+    const all = await readTexts(store, "loom");
+    expect(all.slice(-second.lines.length)).toEqual(second.lines);
+    const statuses = all.filter((text) => text.includes('"run_end"')).map((text) => parse(text));
+    expect(statuses).toMatchObject([{ status: "error", code: "interrupted" }, { status: "completed" }]);
+    expect(findIssues("loom", all)).toEqual([]);
+  });
+
+  it("refuse what they cannot follow", async () => {
+    const store = newStore();
+    const unknown = follow(store, "nope" as DialectName);
+    expect([await unknown.ended, unknown.lines, unknown.said()]).toMatchObject([2, [], /the dialects are loom, /]);
+    expect(await send(store, 0).ended).toBe(0);
+    writeFileSync(`${store}.loom.cursor`, "1.abcdefgh.3");
+    const stale = follow(store, "loom");
+    expect([await stale.ended, stale.lines]).toEqual([2, []]);
+    expect(stale.said()).toContain("cursor_stale: ");
+    expect(stale.said()).toContain(`remove ${store}.loom.cursor`);
+  });
+});

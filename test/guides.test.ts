@@ -1,0 +1,73 @@
+// The programs in the README and the guides: each that is followed by what it prints is run, and must print just that.
+// They run the source, so that what was built last does not matter.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { packageRoot } from "./source-files.ts";
+
+interface Program {
+  readonly name: string;
+  readonly language: string;
+  readonly text: string;
+  /** What the page says it prints. */
+  readonly output: string;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "loom-guides-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Makes the names of the package mean its source. */
+const SOURCE = JSON.stringify(pathToFileURL(join(packageRoot, "src")).href);
+const HOOK = `data:text/javascript,import { registerHooks } from "node:module";
+const place = (name) => name.replace(/^loom-agent(.*)$/, (_, door) => ${SOURCE} + door + "/index.ts");
+registerHooks({ resolve: (name, context, next) => next(place(name), context) });`;
+
+const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
+const pages = ["README.md", ...guides];
+
+/** A block of code whose next block is a text. */
+function findPrograms(page: string, markdown: string): Program[] {
+  const blocks = [...markdown.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
+  return blocks.flatMap(([, language = "", text = ""], index) => {
+    const [, next, output = ""] = blocks[index + 1] ?? [];
+    if ((language !== "ts" && language !== "js") || next !== "text") return [];
+    const line = markdown.slice(0, blocks[index]?.index).split("\n").length;
+    return [{ name: `${page}:${line}`, language, text, output }];
+  });
+}
+
+async function run({ name, language, text }: Program): Promise<{ code: number | null; out: string; err: string }> {
+  const place = join(folder, name.replaceAll(/\W+/g, "-"));
+  mkdirSync(place);
+  const file = join(place, language === "ts" ? "program.ts" : "program.mjs");
+  writeFileSync(file, text);
+  const child = spawn(process.execPath, ["--import", HOOK, file], {
+    cwd: place,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NO_COLOR: "1", NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
+  });
+  const chunks = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (chunks.out += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (chunks.err += chunk));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject).on("close", resolve);
+  });
+  return { code, ...chunks };
+}
+
+const programs = pages.flatMap((page) => findPrograms(page, readFileSync(join(packageRoot, page), "utf8")));
+
+describe("the programs of the guides", () => {
+  it("are found", () => {
+    expect(programs.length).toBeGreaterThan(15);
+    const markdown = "```ts\nrun();\n```\n\n```text\nran\n```\n\n```js\nwalk();\n```\n\n```sh\nls\n```\n";
+    expect(findPrograms("p", markdown)).toEqual([{ name: "p:1", language: "ts", text: "run();\n", output: "ran\n" }]);
+  });
+
+  it.concurrent.each(programs)("$name prints what the page says", async (program) => {
+    expect(await run(program)).toEqual({ code: 0, out: program.output, err: "" });
+  });
+});
