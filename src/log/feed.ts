@@ -19,9 +19,9 @@ export class Feed {
     this.#maxBytes = maxBytes;
   }
 
-  /** Sessions somebody watches. */
-  get watched(): Iterable<string> {
-    return this.#channels.keys();
+  /** Sessions somebody watches now: a copy, as who is told may come and go. */
+  get watched(): readonly string[] {
+    return [...this.#channels.keys()];
   }
 
   isWatched(sessionId: string): boolean {

@@ -14,8 +14,8 @@ export interface Child {
 }
 
 export function startChild(program: string, args: readonly string[], before: readonly string[] = []): Child {
-  const [command = process.execPath, ...rest] = [...before, process.execPath];
-  const child = spawn(command, [...rest, join(import.meta.dirname, program), ...args], {
+  const words = [...before, process.execPath];
+  const child = spawn(words[0] ?? process.execPath, [...words.slice(1), join(import.meta.dirname, program), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // The start of a process is most of what these tests cost.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },

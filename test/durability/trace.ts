@@ -49,14 +49,15 @@ export function readTrace(text: string, store: string): Step[] {
 }
 
 function readCall(call: string, store: string): Step | undefined {
-  const [, name = "", args = "", result = ""] = /^(\w+)\((.*)\) += (-?\d+)/.exec(call) ?? [];
+  // A call that was interrupted by another thread has a space before its bracket.
+  const [, name = "", args = "", result = ""] = /^(\w+)\((.*?) *\) += (-?\d+)/.exec(call) ?? [];
   if (Number(result) < 0) return undefined;
   const file = /^\d+<([^>]*)>/.exec(args)?.[1];
   const path = file === undefined ? undefined : unescape(file);
   const mine = path !== undefined && basename(path).startsWith(basename(store)) ? basename(path) : undefined;
   switch (name) {
     case "write":
-      return /^1</.test(args)
+      return args.startsWith("1<")
         ? { do: "say", text: readBytes(args).toString("utf8").slice(0, Number(result)) }
         : undefined;
     case "pwrite64": {

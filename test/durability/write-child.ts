@@ -18,7 +18,8 @@ function pick(below: number): number {
   return state % below;
 }
 
-const log = await openSqliteLog(path);
+// Few: they are moved often, and killed while they are.
+const log = await openSqliteLog(path, { maxRecentRows: 256 });
 
 async function write(sessionId: string): Promise<void> {
   const lease = await log.acquire(sessionId, { holder: describeHolder(), ttlMs: 60_000 });

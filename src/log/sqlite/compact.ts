@@ -6,11 +6,10 @@ import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "./connection.ts";
-import { checksumOf } from "./records.ts";
-import { sealOf } from "./session-rows.ts";
+import { checksumOf, isSound } from "./records.ts";
+import { sealOf } from "./seal.ts";
 
-/** Rows, and roughly bytes, of `recent` after which it is emptied. */
-const MAX_RECENT = 1024;
+/** Roughly bytes of `recent` after which it is emptied, however few its rows. */
 const MAX_RECENT_LENGTH = 4 * 1024 * 1024;
 /** What a chunk holds at most, unless a single record has more. */
 const MAX_CHUNK_BYTES = 64 * 1024;
@@ -35,34 +34,66 @@ interface Row {
 
 export class Compactor {
   readonly #sql: Statements<typeof STATEMENTS>;
+  readonly #maxRows: number;
   /** Of texts written since `recent` was empty, as far as this process knows. */
   #length = 0;
+  /** Rows after which it is to be emptied. */
+  #due: number;
+  /** What `recent` holds, by session, if this process alone has written it since it was empty: saves reading it back. */
+  #known: Map<number, Row[]> | undefined;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, maxRows: number) {
     this.#sql = prepareAll(db, STATEMENTS);
+    this.#maxRows = maxRows;
+    this.#due = maxRows;
   }
 
-  note(length: number): void {
-    this.#length += length;
+  note(row: Row): void {
+    this.#length += row.text.length;
+    const rows = this.#known?.get(row.session);
+    if (rows !== undefined) rows.push(row);
+    else this.#known?.set(row.session, [row]);
+  }
+
+  /** Somebody else has written, or a transaction was undone. */
+  forget(): void {
+    this.#known = undefined;
   }
 
   /** Another process may have emptied it meanwhile; then there is little to do. */
   isDue(): boolean {
     const { rows } = this.#sql.size.get() as { rows: number };
-    return rows >= MAX_RECENT || this.#length >= MAX_RECENT_LENGTH;
+    return rows >= this.#due || (this.#length >= MAX_RECENT_LENGTH && this.#due === this.#maxRows);
   }
 
+  /** Empties `recent`. Throws where a row of it is damaged: it is tried again when there is twice as much to move. */
   run(): void {
+    this.#due *= 2;
+    for (const rows of (this.#known ?? this.#read()).values()) this.#move(rows);
+    this.#sql.empty.run();
+    this.#due = this.#maxRows;
+    this.#length = 0;
+    this.#known = new Map();
+  }
+
+  #read(): Map<number, Row[]> {
+    const rows = this.#sql.rows.all() as unknown as Row[];
+    // A damaged text must not be given a checksum that says it is sound.
+    for (const row of rows)
+      if (!isSound(row.session, { ...row, firstId: row.id, lastId: row.id }))
+        throw new LoomError("store_corrupt", `record ${row.id} of session number ${row.session} is damaged`);
+    return Map.groupBy(rows, ({ session }) => session);
+  }
+
+  /** The records of one session, in as few chunks as they fit. */
+  #move(rows: readonly Row[]): void {
     let chunk: Row[] = [];
     let bytes = 0;
-    for (const row of this.#sql.rows.all() as unknown as Row[]) {
-      // A damaged text must not be given a checksum that says it is sound.
-      if (checksumOf(row.session, row.id, row.text) !== row.crc)
-        throw new LoomError("store_corrupt", `record ${row.id} of session number ${row.session} is damaged`);
+    for (const row of rows) {
       const size = Buffer.byteLength(row.text);
-      const last = chunk.at(-1);
       const isFull = chunk.length >= MAX_CHUNK_RECORDS || bytes + size > MAX_CHUNK_BYTES;
-      if (last !== undefined && (isFull || last.session !== row.session || last.id + 1 !== row.id)) {
+      const last = chunk.at(-1);
+      if (last !== undefined && (isFull || last.id + 1 !== row.id)) {
         this.#write(chunk);
         chunk = [];
         bytes = 0;
@@ -71,8 +102,6 @@ export class Compactor {
       bytes += size;
     }
     this.#write(chunk);
-    this.#sql.empty.run();
-    this.#length = 0;
   }
 
   #write(chunk: readonly Row[]): void {
@@ -80,7 +109,7 @@ export class Compactor {
     const last = chunk.at(-1);
     if (first === undefined || last === undefined) return;
     const text = chunk.map((row) => row.text).join("\n");
-    const crc = checksumOf(first.session, first.id, text);
+    const crc = checksumOf(first.session, first.id, last.id, last.pos, text);
     this.#sql.insert.run(first.session, first.id, last.id, last.pos, crc, text);
     this.#sql.extend.run(last.session, last.id, last.pos, sealOf([last.session, last.id, last.pos]));
   }

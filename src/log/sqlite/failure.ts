@@ -36,10 +36,10 @@ export function asStoreError(error: unknown, path: string): LoomError {
   return new LoomError(code, `${about}: ${message ?? String(error)}`, { path }, { cause: error });
 }
 
-/** SQLite does not say why it cannot open a file. */
-function isWritable(folder: string): boolean {
+/** Whether this process may write it. SQLite does not say why it cannot open a file. */
+export function isWritable(path: string): boolean {
   try {
-    accessSync(folder, constants.W_OK);
+    accessSync(path, constants.W_OK);
     return true;
   } catch {
     return false;

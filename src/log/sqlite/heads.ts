@@ -2,11 +2,10 @@
  * Where each session stands: what an append must know of it. Remembered between transactions, and forgotten when another
  * connection has written to the store in between.
  */
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { unknownSession } from "../rules.ts";
 import type { Records } from "./records.ts";
-import { readPragma } from "./schema.ts";
 import type { SessionRow, SessionRows } from "./session-rows.ts";
 
 export interface Head {
@@ -23,23 +22,25 @@ export interface Head {
 const MAX_HEADS = 10_000;
 
 export class Heads {
-  readonly #db: DatabaseSync;
   readonly #records: Records;
   readonly #rows: SessionRows;
   readonly #heads = new BoundedMap<Head>(MAX_HEADS);
-  #dataVersion = -1;
+  readonly #version: StatementSync;
+  #dataVersion: unknown;
 
   constructor(db: DatabaseSync, rows: SessionRows, records: Records) {
-    this.#db = db;
+    this.#version = db.prepare("PRAGMA data_version");
     this.#rows = rows;
     this.#records = records;
   }
 
-  /** To be called at the start of every transaction. */
-  refresh(): void {
-    const version = readPragma(this.#db, "data_version");
-    if (version !== this.#dataVersion) this.#heads.clear();
+  /** To be called at the start of every transaction. True when somebody else has written since the last. */
+  refresh(): boolean {
+    const version = Object.values(this.#version.get() ?? {})[0];
+    const isChanged = version !== this.#dataVersion;
+    if (isChanged) this.#heads.clear();
     this.#dataVersion = version;
+    return isChanged;
   }
 
   /** What is remembered of a transaction that was rolled back is not so. */

@@ -65,7 +65,41 @@ export type Operation =
 /** What came of one operation: a value of its own kind (nothing but success, for most), or a refusal. */
 export type Result = null | { readonly value: unknown } | { readonly error: PlainError };
 
-/** Operations of one transaction. Groups are answered in the order they were sent. */
-export type Group = readonly Operation[];
+/**
+ * A group of operations on its way to the other thread, answered in the order it was sent. An append that brings nothing
+ * but text, as most do, is laid out flat (its session, epoch, expected id, count and text): copying objects between
+ * threads costs more than what is in them.
+ */
+export type Group = readonly (string | number | Operation)[];
 
-export type Answer = readonly Result[];
+/** Null when all went well and nothing is to be told. */
+export type Answer = readonly Result[] | null;
+
+export function packGroup(operations: readonly Operation[]): Group {
+  const packed: (string | number | Operation)[] = [];
+  for (const operation of operations) {
+    if (operation.do === "append" && operation.changes === undefined && operation.settle === undefined) {
+      const { sessionId, epoch, expectedLastId, count, text } = operation;
+      packed.push(sessionId, epoch, expectedLastId, count, text);
+    } else {
+      packed.push(operation);
+    }
+  }
+  return packed;
+}
+
+export function unpackGroup(packed: Group): readonly Operation[] {
+  const operations: Operation[] = [];
+  for (let i = 0; i < packed.length; i++) {
+    const item = packed[i];
+    if (typeof item === "object") {
+      operations.push(item);
+      continue;
+    }
+    const [epoch, expectedLastId, count, text] = packed.slice(i + 1, i + 5) as [number, number, number, string];
+    const plain = { changes: undefined, settle: undefined, now: 0 };
+    operations.push({ do: "append", sessionId: item as string, epoch, expectedLastId, count, text, ...plain });
+    i += 4;
+  }
+  return operations;
+}

@@ -9,6 +9,7 @@ import { prepareAll, type Statements } from "./connection.ts";
 import type { Heads } from "./heads.ts";
 import type { Operation } from "./operations.ts";
 import type { Records } from "./records.ts";
+import type { RunRows } from "./run-rows.ts";
 import type { SessionRows } from "./session-rows.ts";
 
 type Prune = Extract<Operation, { readonly do: "prune" }>;
@@ -17,6 +18,12 @@ type Prune = Extract<Operation, { readonly do: "prune" }>;
 const MAX_CUTS = 200;
 const MAX_SWEPT = 2000;
 const MAX_CHUNKS_SWEPT = 100;
+
+interface Rows {
+  readonly sessions: SessionRows;
+  readonly runs: RunRows;
+  readonly records: Records;
+}
 
 interface Candidate {
   readonly key: number;
@@ -42,7 +49,6 @@ const STATEMENTS = {
   cutLandmarks: "DELETE FROM landmarks WHERE session = ? AND event_id <= ?",
   dropCommands: `DELETE FROM commands WHERE seq IN
     (SELECT seq FROM commands WHERE outcome IS NOT NULL AND settled_at < ? LIMIT ${MAX_SWEPT})`,
-  unswept: "SELECT key, session_id AS sessionId, first_id AS firstId FROM sessions WHERE unswept = 1 LIMIT 1",
   sweepChunks: `DELETE FROM chunks WHERE pk IN
     (SELECT pk FROM chunks WHERE session = ? AND last_id < ? ORDER BY last_id LIMIT ${MAX_CHUNKS_SWEPT})`,
   sweepRecent: "DELETE FROM recent WHERE session = ? AND id < ?",
@@ -57,14 +63,12 @@ const STATEMENTS = {
 
 export class Pruner {
   readonly #heads: Heads;
-  readonly #rows: SessionRows;
-  readonly #records: Records;
+  readonly #rows: Rows;
   readonly #sql: Statements<typeof STATEMENTS>;
 
-  constructor(db: DatabaseSync, heads: Heads, rows: SessionRows, records: Records) {
+  constructor(db: DatabaseSync, heads: Heads, rows: Rows) {
     this.#heads = heads;
     this.#rows = rows;
-    this.#records = records;
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
@@ -88,7 +92,8 @@ export class Pruner {
       }
     }
     let total = candidates.reduce((sum, { bytes }) => sum + bytes, 0);
-    while (maxBytes !== undefined && total > maxBytes && !isFull()) {
+    const most = maxBytes ?? Number.POSITIVE_INFINITY;
+    while (total > most && !isFull()) {
       const oldest = findOldest(candidates);
       if (oldest?.cut === undefined) break;
       total -= this.#apply(oldest, oldest.cut, report);
@@ -118,7 +123,9 @@ export class Pruner {
     report: { runs: number; records: number; bytes: number },
   ): number {
     const { key, sessionId } = candidate;
-    const pos = this.#records.findPosition(key, lastId);
+    // A damaged row must not say what is to be thrown away.
+    this.#rows.runs.assertEnded(key, lastId);
+    const pos = this.#rows.records.findPosition(key, lastId);
     const head = this.#heads.get(sessionId);
     const kept = head.pos - pos;
     const bytes = candidate.bytes - kept;
@@ -126,7 +133,7 @@ export class Pruner {
     report.records += lastId + 1 - head.row.firstId;
     report.bytes += bytes;
     this.#heads.save(head, { firstId: lastId + 1, basePos: pos });
-    this.#rows.markUnswept(head.row);
+    this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);
     this.#sql.cutLandmarks.run(key, lastId);
     this.#heads.forget(sessionId);
@@ -137,7 +144,7 @@ export class Pruner {
 
   /** Removes some rows that are no longer held. False when there are none left. */
   sweep(): boolean {
-    const waste = this.#sql.unswept.get() as { key: number; sessionId: string | null; firstId: number } | undefined;
+    const waste = this.#rows.sessions.findUnswept();
     if (waste === undefined) return false;
     this.#sql.sweepRecent.run(waste.key, waste.firstId);
     const { changes } = this.#sql.sweepChunks.run(waste.key, waste.firstId);

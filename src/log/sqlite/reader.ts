@@ -1,6 +1,6 @@
 /**
  * Reads a store, on a connection of its own that never writes. Every answer is of one moment, and a page of records is
- * proven against the running checksum before anybody sees it.
+ * proven against its checksum before anybody sees it.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/index.ts";
@@ -17,24 +17,20 @@ import type {
   SessionInfo,
 } from "../log.ts";
 import { Page } from "../page.ts";
-import { type ConnectionOptions, openReader, prepareAll, type Statements } from "./connection.ts";
+import { assertFile, type ConnectionOptions, openReader, prepareAll, type Statements } from "./connection.ts";
 import { asStoreError } from "./failure.ts";
+import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
 import { readPragma } from "./schema.ts";
 import { type SessionRow, SessionRows } from "./session-rows.ts";
 
-const LANDMARK_COLUMNS = "kind, key, event_id AS eventId, run_id AS runId";
 const STATEMENTS = {
   begin: "BEGIN",
   end: "COMMIT",
   unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key IN
     (SELECT session FROM runs WHERE last_id IS NULL UNION SELECT session FROM commands WHERE outcome IS NULL)
     ORDER BY key`,
-  going: "SELECT min(first_id) AS firstId FROM runs WHERE session = ? AND first_id <= ? AND coalesce(last_id > ?, 1)",
-  endedBefore: "SELECT max(last_id) AS lastId FROM runs WHERE session = ? AND last_id < ?",
-  landmark: `SELECT ${LANDMARK_COLUMNS} FROM landmarks WHERE session = ? AND kind = ? AND key = ?`,
-  landmarks: `SELECT ${LANDMARK_COLUMNS} FROM landmarks WHERE session = ? AND kind = ? ORDER BY event_id DESC LIMIT ?`,
   mark: `SELECT key || ':' || first_id || ':' || epoch || ':' ||
     coalesce((SELECT max(id) FROM recent WHERE session = key),
       (SELECT last_id FROM extents WHERE session = key), 0) || ':' ||
@@ -51,18 +47,22 @@ interface Open {
   readonly records: Records;
   readonly sessions: SessionRows;
   readonly runs: RunRows;
+  readonly landmarks: LandmarkRows;
   readonly commands: CommandRows;
 }
 
 export class Reader {
   readonly #path: string;
+  readonly #file: string;
   readonly #options: ConnectionOptions;
   readonly #limits: LogLimits;
   readonly #now: () => number;
   #open: Open | undefined;
 
-  constructor(path: string, options: ConnectionOptions, limits: LogLimits, now: () => number) {
+  /** `file` is which file the store was when it was opened, see `assertFile`. */
+  constructor(path: string, file: string, options: ConnectionOptions, limits: LogLimits, now: () => number) {
     this.#path = path;
+    this.#file = file;
     this.#options = options;
     this.#limits = limits;
     this.#now = now;
@@ -86,6 +86,7 @@ export class Reader {
   }
 
   #connect(): Open {
+    assertFile(this.#path, this.#file);
     if (this.#open !== undefined) return this.#open;
     const db = openReader(this.#path, this.#options);
     this.#open = {
@@ -94,6 +95,7 @@ export class Reader {
       records: new Records(db),
       sessions: new SessionRows(db),
       runs: new RunRows(db),
+      landmarks: new LandmarkRows(db),
       commands: new CommandRows(db),
     };
     return this.#open;
@@ -175,25 +177,20 @@ export class Reader {
   }
 
   findFoldStart(sessionId: string, id: number): number {
-    return this.#read(({ sql, sessions }) => {
+    return this.#read(({ sessions, runs }) => {
       const { key, firstId } = getSession(sessions, sessionId);
-      const going = sql.going.get(key, id, id)?.["firstId"] as number | null;
-      const ended = sql.endedBefore.get(key, Math.min(going ?? FAR, id + 1))?.["lastId"] as number | null;
-      return Math.max(firstId, (ended ?? 0) + 1);
+      const going = runs.findGoing(key, id)?.firstId ?? FAR;
+      const ended = runs.findEndedBefore(key, Math.min(going, id + 1))?.lastId ?? 0;
+      return Math.max(firstId, ended + 1);
     });
   }
 
   findLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
-    return this.#read(({ sql, sessions }) => {
-      const row = sql.landmark.get(getSession(sessions, sessionId).key, kind, key);
-      return row === undefined ? undefined : describeLandmark(row);
-    });
+    return this.#read(({ sessions, landmarks }) => landmarks.find(getSession(sessions, sessionId).key, kind, key));
   }
 
   listLandmarks(sessionId: string, kind: LandmarkKind, limit: number): readonly Landmark[] {
-    return this.#read(({ sql, sessions }) =>
-      sql.landmarks.all(getSession(sessions, sessionId).key, kind, limit).map(describeLandmark),
-    );
+    return this.#read(({ sessions, landmarks }) => landmarks.list(getSession(sessions, sessionId).key, kind, limit));
   }
 
   findCommand(sessionId: string, commandId: string): CommandState | undefined {
@@ -235,13 +232,4 @@ function getSession(sessions: SessionRows, sessionId: string): SessionRow {
   const row = sessions.find(sessionId);
   if (row === undefined) throw unknownSession(sessionId);
   return row;
-}
-
-function describeLandmark(row: { readonly [column: string]: unknown }): Landmark {
-  return {
-    kind: row["kind"] as LandmarkKind,
-    key: row["key"] as string,
-    eventId: row["eventId"] as number,
-    runId: (row["runId"] ?? undefined) as string | undefined,
-  };
 }

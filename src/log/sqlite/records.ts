@@ -7,7 +7,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "./connection.ts";
-import { assertSeal, type SessionRow } from "./session-rows.ts";
+import { assertSeal } from "./seal.ts";
+import type { SessionRow } from "./session-rows.ts";
 
 interface Chunk {
   readonly firstId: number;
@@ -18,7 +19,8 @@ interface Chunk {
 }
 
 const STATEMENTS = {
-  lastRecent: "SELECT id, pos FROM recent WHERE session = ? ORDER BY id DESC LIMIT 1",
+  lastRecent: `SELECT id AS firstId, id AS lastId, pos, crc, text FROM recent
+    WHERE session = ? ORDER BY id DESC LIMIT 1`,
   extent: "SELECT last_id AS id, pos, seal FROM extents WHERE session = ?",
   chunk: `SELECT first_id AS firstId, last_id AS lastId, pos, crc, text FROM chunks
     WHERE session = ? AND last_id >= ? ORDER BY last_id LIMIT 1`,
@@ -34,9 +36,16 @@ export class Records {
 
   /** The last record of a session and the bytes up to it; where its first will follow when there is none. */
   findLast({ key, firstId, basePos }: SessionRow): { readonly id: number; readonly pos: number } {
-    const last = (this.#sql.lastRecent.get(key) as { id: number; pos: number } | undefined) ?? this.#findExtent(key);
+    const last = this.#findRecent(key) ?? this.#findExtent(key);
     // Rows that lie before the first id are waste: nothing has been written since they were pruned.
     return last !== undefined && last.id >= firstId ? last : { id: firstId - 1, pos: basePos };
+  }
+
+  #findRecent(session: number): { readonly id: number; readonly pos: number } | undefined {
+    const row = this.#sql.lastRecent.get(session) as Chunk | undefined;
+    if (row === undefined) return undefined;
+    if (!isSound(session, row)) throw damaged(session, row.lastId);
+    return { id: row.lastId, pos: row.pos };
   }
 
   #findExtent(session: number): { readonly id: number; readonly pos: number } | undefined {
@@ -77,7 +86,7 @@ export class Records {
   findPosition(session: number, id: number): number {
     const chunk = this.#sql.chunk.get(session, id) as Chunk | undefined;
     const row = chunk ?? (this.#sql.recent.get(session, id) as Chunk | undefined);
-    if (row === undefined || row.firstId > id) throw damaged(session, id);
+    if (row === undefined || row.firstId > id || !isSound(session, row)) throw damaged(session, id);
     if (row.lastId === id) return row.pos;
     const rest = row.text.split("\n").slice(id - row.firstId + 1);
     return row.pos - rest.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
@@ -93,8 +102,8 @@ function takeLines(
   room: number,
   atLeastOne: boolean,
 ): { readonly text: string; readonly count: number; readonly bytes: number } | undefined {
-  const { firstId, lastId, crc, text } = chunk;
-  if (from < firstId || checksumOf(session, firstId, text) !== crc) throw damaged(session, from);
+  const { firstId, lastId, text } = chunk;
+  if (from < firstId || !isSound(session, chunk)) throw damaged(session, from);
   const held = lastId - firstId + 1;
   const size = Buffer.byteLength(text);
   if (from === firstId && held <= limit && size <= room) return { text, count: held, bytes: size };
@@ -113,9 +122,20 @@ function takeLines(
   return count === 0 ? undefined : { text: lines.slice(from - firstId, end).join("\n"), count, bytes };
 }
 
-/** Of a text and the place it has. */
-export function checksumOf(session: number, firstId: number, text: string): number {
-  return crc32(text, (session * 31 + firstId) >>> 0);
+/** A text that became a blob of the same bytes has the right checksum, and is no text. */
+export function isSound(session: number, { firstId, lastId, pos, crc, text }: Chunk): boolean {
+  return typeof text === "string" && checksumOf(session, firstId, lastId, pos, text) === crc;
+}
+
+/** Of a text and of all that says where it belongs: when any one of these changes, so does the checksum. */
+export function checksumOf(session: number, firstId: number, lastId: number, pos: number, text: string): number {
+  return crc32(text, mix(mix(mix(mix(0, session), firstId), lastId), pos) >>> 0);
+}
+
+/** Of a number up to 2^53, half by half: one bit, or any change within a half, gives another result for certain. */
+function mix(seed: number, value: number): number {
+  const low = Math.imul(seed ^ value, 0x9e_37_79_b1);
+  return Math.imul(low ^ Math.floor(value / 2 ** 32), 0x85_eb_ca_6b);
 }
 
 /** Names the session by its key; who knows its name says it. */

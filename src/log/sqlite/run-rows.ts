@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { CommandKind, CommandOutcome, CommandState, RunInfo, RunStatus } from "../log.ts";
 import type { RunBegin, RunEnd } from "../index-changes.ts";
 import { prepareAll, type Statements } from "./connection.ts";
-import { assertSeal, sealOf } from "./session-rows.ts";
+import { assertSeal, sealOf } from "./seal.ts";
 
 interface RunRow {
   readonly runId: string;
@@ -25,6 +25,10 @@ const RUN_COLUMNS = `run_id AS runId, status, first_id AS firstId, last_id AS la
 const RUN_STATEMENTS = {
   find: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND run_id = ?`,
   list: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND first_id < ? ORDER BY first_id DESC LIMIT ?`,
+  going: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND first_id <= ? AND coalesce(last_id > ?, 1)
+    ORDER BY first_id LIMIT 1`,
+  endedBefore: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND last_id < ? ORDER BY last_id DESC LIMIT 1`,
+  endedUpTo: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND last_id <= ?`,
   save: `INSERT OR REPLACE INTO runs (session, run_id, status, first_id, last_id, started_at, ended_at, code, request_id,
     agent, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 } as const;
@@ -45,6 +49,24 @@ export class RunRows {
   list(session: number, before: number, limit: number): readonly RunInfo[] {
     const rows = this.#sql.list.all(session, before, limit) as unknown as (RunRow & { seal: number })[];
     return rows.map((row) => describeRun(prove(session, row)));
+  }
+
+  /** The first of those that go on past record `id`. */
+  findGoing(session: number, id: number): RunInfo | undefined {
+    const row = this.#sql.going.get(session, id, id) as (RunRow & { seal: number }) | undefined;
+    return row === undefined ? undefined : describeRun(prove(session, row));
+  }
+
+  /** The last of those that ended before record `id`. */
+  findEndedBefore(session: number, id: number): RunInfo | undefined {
+    const row = this.#sql.endedBefore.get(session, id) as (RunRow & { seal: number }) | undefined;
+    return row === undefined ? undefined : describeRun(prove(session, row));
+  }
+
+  /** Throws where one of those that ended at record `id` or before is damaged. */
+  assertEnded(session: number, id: number): void {
+    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>)
+      prove(session, row as RunRow & { seal: number });
   }
 
   /** False when it had begun before. */

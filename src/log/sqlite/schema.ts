@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
+import { sealOf } from "./seal.ts";
 
 /** "LOOM", so that another program's database is not taken for a store. */
 export const APPLICATION_ID = 0x4c_4f_4f_4d;
@@ -35,8 +36,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_unswept ON sessions (key) WHERE unswept = 1;
 
 -- The highest epoch of any session that was deleted: one row.
-CREATE TABLE buried (epoch INTEGER NOT NULL) STRICT;
-INSERT INTO buried VALUES (0);
+CREATE TABLE buried (epoch INTEGER NOT NULL, seal INTEGER NOT NULL) STRICT;
+INSERT INTO buried VALUES (0, ${sealOf([0])});
 
 CREATE TABLE recent (
   pk INTEGER PRIMARY KEY,
@@ -91,6 +92,7 @@ CREATE TABLE landmarks (
   key TEXT NOT NULL,
   event_id INTEGER NOT NULL,
   run_id TEXT,
+  seal INTEGER NOT NULL,
   PRIMARY KEY (session, kind, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX landmarks_by_id ON landmarks (session, kind, event_id);
@@ -127,17 +129,19 @@ export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRAT
         `the store has version ${version}, this program knows versions up to ${migrations.length}: use a newer one`,
         { version, known: migrations.length },
       );
+    if (version < 0) throw new LoomError("store_corrupt", "the store does not say which version it has");
     for (const migration of migrations.slice(version)) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
     db.exec("COMMIT");
   } catch (error) {
-    db.exec("ROLLBACK");
+    // A disk that is full has ended it already.
+    if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
 }
 
 /** 0 for an empty database. */
-function readVersion(db: DatabaseSync): number {
+export function readVersion(db: DatabaseSync): number {
   const version = readPragma(db, "user_version");
   const application = readPragma(db, "application_id");
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;

@@ -3,9 +3,9 @@
  * SQLite would not notice a bit that changed on disk.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "./connection.ts";
+import { assertSeal, sealOf } from "./seal.ts";
 
 export interface SessionRow {
   readonly key: number;
@@ -34,8 +34,9 @@ const STATEMENTS = {
     incarnation, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   update: `UPDATE sessions SET session_id = ?, title = ?, updated_at = ?, first_id = ?, base_pos = ?, epoch = ?,
     holder = ?, expires_at = ?, seal = ? WHERE key = ?`,
-  lastEpoch: "SELECT epoch FROM buried",
-  setLastEpoch: "UPDATE buried SET epoch = ?",
+  lastEpoch: "SELECT epoch, seal FROM buried",
+  setLastEpoch: "UPDATE buried SET epoch = ?, seal = ?",
+  unswept: `SELECT ${COLUMNS} FROM sessions WHERE unswept = 1 LIMIT 1`,
   markUnswept: "UPDATE sessions SET unswept = 1 WHERE key = ?",
 } as const;
 
@@ -68,11 +69,20 @@ export class SessionRows {
 
   /** The highest any deleted session had. */
   get lastEpoch(): number {
-    return (this.#sql.lastEpoch.get() as { epoch: number }).epoch;
+    const row = this.#sql.lastEpoch.get() as { epoch: number; seal: number } | undefined;
+    if (row === undefined) throw new LoomError("store_corrupt", "the store has lost its last epoch");
+    assertSeal(row.seal, [row.epoch], "its last epoch");
+    return row.epoch;
   }
 
   set lastEpoch(epoch: number) {
-    this.#sql.setLastEpoch.run(epoch);
+    this.#sql.setLastEpoch.run(epoch, sealOf([epoch]));
+  }
+
+  /** One that has rows nobody can read any more. */
+  findUnswept(): SessionRow | undefined {
+    const row = this.#sql.unswept.get() as (SessionRow & { seal: number }) | undefined;
+    return row === undefined ? undefined : prove(row);
   }
 
   /** It has rows nobody can read any more. */
@@ -93,12 +103,4 @@ function valuesOf(row: SessionRow): (string | number | null)[] {
 function prove({ seal, ...row }: SessionRow & { readonly seal: number }): SessionRow {
   assertSeal(seal, valuesOf(row), `session "${row.sessionId ?? ""}"`);
   return row;
-}
-
-export function sealOf(values: readonly (string | number | null)[]): number {
-  return crc32(JSON.stringify(values));
-}
-
-export function assertSeal(seal: unknown, values: readonly (string | number | null)[], what: string): void {
-  if (seal !== sealOf(values)) throw new LoomError("store_corrupt", `what the store says of ${what} is damaged`);
 }

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { createEntry } from "../entry.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
 import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
@@ -41,3 +42,21 @@ describeLog(
   },
   { numRuns: 50 },
 );
+
+test("what waits for the disk is bounded: more is refused by name, and nothing else suffers", async () => {
+  const log = await openSqliteLog(join(folder, "queue.db"), { maxQueueBytes: 10_000 });
+  const { epoch } = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+  const append = (after: number) => {
+    const envelope = { session_id: "s", event_id: after + 1 };
+    const entries = [createEntry({ envelope, event: { type: "custom", value: "x".repeat(1000) } })];
+    return log.append({ sessionId: "s", epoch, expectedLastId: after, entries });
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => append(index)));
+  const refused = outcomes.filter(({ status }) => status === "rejected");
+  expect(refused.length).toBeGreaterThan(0);
+  for (const outcome of refused) expect(outcome).toMatchObject({ reason: { code: "backlog_full" } });
+  const last = (await log.getSession("s"))?.lastId ?? 0;
+  expect(last).toBe(outcomes.length - refused.length);
+  await append(last);
+  await log.close();
+});

@@ -41,19 +41,32 @@ export interface SqliteLogOptions {
   readonly pollMs?: number;
   /** How long to wait for another process that writes. Code `store_busy`. */
   readonly busyTimeoutMs?: number;
+  /** Bytes that may wait for the disk, over all sessions. Code `backlog_full`. */
+  readonly maxQueueBytes?: number;
+  /** Records that lie by themselves before they are put together by session, to be read faster. */
+  readonly maxRecentRows?: number;
   /** Largest size of the file; none by default. Code `store_full`. */
   readonly maxFileBytes?: number;
+  /**
+   * Stores up to this size are looked through whole when they are opened (about half a second for a gigabyte), larger
+   * ones only where their sessions begin and end. Code `store_corrupt`.
+   */
+  readonly maxCheckBytes?: number;
 }
 
+const MAX_CHECK_BYTES = 32 * 1024 * 1024;
+const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
+const MAX_RECENT_ROWS = 4096;
 /** Sessions whose run is remembered. */
 const MAX_SESSIONS = 10_000;
 
 /** Opens the store at `path`, or makes it. */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
-  const connection = { busyTimeoutMs, maxFileBytes };
-  prepareStore(path, connection);
-  return new SqliteLog(path, connection, options);
+  const { maxCheckBytes = MAX_CHECK_BYTES, maxQueueBytes = MAX_QUEUE_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
+  const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxQueueBytes, maxRecentRows };
+  const file = prepareStore(path, connection);
+  return new SqliteLog(path, file, connection, options);
 }
 
 class SqliteLog implements Log {
@@ -71,13 +84,13 @@ class SqliteLog implements Log {
   readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
   #closed = false;
 
-  constructor(path: string, connection: ConnectionOptions, options: SqliteLogOptions) {
+  constructor(path: string, file: string, connection: ConnectionOptions, options: SqliteLogOptions) {
     const { limits = {}, now = Date.now, pollMs = 20 } = options;
     this.limits = { ...LOG_LIMITS, ...limits };
     this.#now = now;
     this.#pollMs = pollMs;
-    this.#writer = new Writer(path, connection);
-    this.#reader = new Reader(path, connection, this.limits, now);
+    this.#writer = new Writer({ path, file, options: connection });
+    this.#reader = new Reader(path, file, connection, this.limits, now);
     this.#feed = new Feed(this.limits.maxFeedBytes);
   }
 
@@ -190,7 +203,7 @@ class SqliteLog implements Log {
       const version = this.#reader.readVersion();
       if (version === this.#version) return;
       this.#version = version;
-      for (const sessionId of [...this.#feed.watched]) {
+      for (const sessionId of this.#feed.watched) {
         const mark = this.#reader.readMark(sessionId);
         const seen = this.#marks.get(sessionId);
         if (seen !== undefined && seen === mark) continue;
@@ -201,7 +214,7 @@ class SqliteLog implements Log {
       }
     } catch {
       // The watchers look again by themselves, and are told then what is wrong.
-      for (const sessionId of [...this.#feed.watched]) this.#feed.hint(sessionId);
+      for (const sessionId of this.#feed.watched) this.#feed.hint(sessionId);
     }
   }
 

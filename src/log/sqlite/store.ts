@@ -17,6 +17,7 @@ import { type Head, Heads } from "./heads.ts";
 import type { Operation } from "./operations.ts";
 import { Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
+import { LandmarkRows } from "./landmark-rows.ts";
 import { type CommandRow, CommandRows, RunRows } from "./run-rows.ts";
 import { SessionRows } from "./session-rows.ts";
 
@@ -26,9 +27,9 @@ type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
 const MAX_KNOWN_RUNS = 1000;
 
 const STATEMENTS = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
   insertRecord: "INSERT INTO recent (session, id, pos, crc, text) VALUES (?, ?, ?, ?, ?)",
-  setLandmark: `INSERT INTO landmarks (session, kind, key, event_id, run_id) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET event_id = excluded.event_id, run_id = excluded.run_id`,
 } as const;
 
 export class Store {
@@ -36,31 +37,34 @@ export class Store {
   readonly #records: Records;
   readonly #sessions: SessionRows;
   readonly #runs: RunRows;
+  readonly #landmarks: LandmarkRows;
   readonly #commands: CommandRows;
   readonly #heads: Heads;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
   readonly #sql: Statements<typeof STATEMENTS>;
 
-  constructor(db: DatabaseSync) {
+  /** `maxRecentRows`: see `SqliteLogOptions`. */
+  constructor(db: DatabaseSync, maxRecentRows: number) {
     this.#db = db;
     this.#records = new Records(db);
     this.#sessions = new SessionRows(db);
     this.#runs = new RunRows(db);
+    this.#landmarks = new LandmarkRows(db);
     this.#commands = new CommandRows(db);
     this.#heads = new Heads(db, this.#sessions, this.#records);
-    this.#pruner = new Pruner(db, this.#heads, this.#sessions, this.#records);
-    this.#compactor = new Compactor(db);
+    this.#pruner = new Pruner(db, this.#heads, { sessions: this.#sessions, runs: this.#runs, records: this.#records });
+    this.#compactor = new Compactor(db, maxRecentRows);
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
   begin(): void {
-    this.#db.exec("BEGIN IMMEDIATE");
-    this.#heads.refresh();
+    this.#sql.begin.run();
+    if (this.#heads.refresh()) this.#compactor.forget();
   }
 
   commit(): void {
-    this.#db.exec("COMMIT");
+    this.#sql.commit.run();
   }
 
   /** Tidies up if need be, in a transaction of its own: nobody waits for it but the next group. */
@@ -73,6 +77,7 @@ export class Store {
 
   rollback(): void {
     this.#heads.clear();
+    this.#compactor.forget();
     if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
   }
 
@@ -84,7 +89,8 @@ export class Store {
       case "create":
         return this.#open(operation.sessionId, operation).key;
       case "rename":
-        return void this.#heads.save(this.#heads.get(operation.sessionId), { title: operation.title });
+        this.#heads.save(this.#heads.get(operation.sessionId), { title: operation.title });
+        return undefined;
       case "delete":
         return this.#delete(operation);
       case "acquire":
@@ -125,10 +131,13 @@ export class Store {
   }
 
   #insert(head: Head, text: string): void {
-    head.lastId++;
+    const { key: session } = head;
+    const id = ++head.lastId;
     head.pos += Buffer.byteLength(text);
-    this.#compactor.note(text.length);
-    this.#sql.insertRecord.run(head.key, head.lastId, head.pos, checksumOf(head.key, head.lastId, text), text);
+    const { pos } = head;
+    const crc = checksumOf(session, id, id, pos, text);
+    this.#sql.insertRecord.run(session, id, pos, crc, text);
+    this.#compactor.note({ session, id, pos, crc, text });
   }
 
   #index(head: Head, { begins, ends, landmarks }: IndexChanges): void {
@@ -141,8 +150,7 @@ export class Store {
     }
     for (const end of ends) if (this.#runs.end(head.key, end)) touched.push(end.endedAt);
     if (touched.length > 0) this.#heads.save(head, { updatedAt: Math.max(...touched) });
-    for (const { kind, key, eventId, runId } of landmarks)
-      this.#sql.setLandmark.run(head.key, kind, key, eventId, runId ?? null);
+    for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
   }
 
   /** The batch is there already, letter by letter, and so are the answers it gives. */

@@ -2,35 +2,29 @@
  * The thread that writes a store. It takes a group of operations, carries them out in one transaction, syncs once, and
  * answers: what it says is durable. When the disk fails, the whole group fails, and the store is opened anew.
  */
-import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { type ConnectionOptions, openConnection } from "./connection.ts";
+import { assertFile, openConnection } from "./connection.ts";
 import { asStoreError, toPlainError } from "./failure.ts";
-import type { Answer, Group, Operation, Result } from "./operations.ts";
+import { type Answer, type Group, type Operation, type Result, unpackGroup } from "./operations.ts";
 import { Store } from "./store.ts";
+import type { WriterData } from "./writer.ts";
 
-const { path, options } = workerData as { readonly path: string; readonly options: ConnectionOptions };
+const { path, file, options } = workerData as WriterData;
 
 interface Open {
   readonly db: DatabaseSync;
   readonly store: Store;
-  /** Which file it is: another may be put in its place. */
-  readonly file: number;
 }
 
 let current: Open | undefined;
 
 function open(): Open {
-  const file = statSync(path).ino;
-  if (current !== undefined && current.file !== file) {
-    close();
-    throw new LoomError("store_failed", `another file has taken the place of the store: ${path}`, { path });
-  }
+  assertFile(path, file);
   if (current === undefined) {
     const db = openConnection(path, options);
-    current = { db, store: new Store(db), file };
+    current = { db, store: new Store(db, options.maxRecentRows) };
   }
   return current;
 }
@@ -46,20 +40,20 @@ function applyOne(store: Store, operation: Operation): Result {
     const value = store.apply(operation);
     return value === undefined ? null : { value };
   } catch (error) {
-    // A refusal changed nothing; whatever else went wrong may have.
-    if (error instanceof LoomError) return { error: toPlainError(error) };
+    // A refusal changed nothing; whatever else went wrong may have. Damage may be met when half is done.
+    if (error instanceof LoomError && error.code !== "store_corrupt") return { error: toPlainError(error) };
     throw error;
   }
 }
 
-function applyAll(operations: Group): Answer {
+function applyAll(operations: readonly Operation[]): Answer {
   try {
     const { store } = open();
     try {
       store.begin();
       const results = operations.map((operation) => applyOne(store, operation));
       store.commit();
-      return results;
+      return results.every((result) => result === null) ? null : results;
     } catch (error) {
       store.rollback();
       throw error;
@@ -70,6 +64,9 @@ function applyAll(operations: Group): Answer {
     } catch {
       // It is gone either way.
     }
+    // Damage is of one session: the others need not suffer for it.
+    if (error instanceof LoomError && error.code === "store_corrupt" && operations.length > 1)
+      return operations.flatMap((operation) => applyAll([operation]));
     const failure = { error: toPlainError(asStoreError(error, path)) };
     return operations.map(() => failure);
   }
@@ -90,7 +87,7 @@ function compact(): void {
 
 parentPort?.on("message", (request: Group | "close") => {
   if (request !== "close") {
-    parentPort?.postMessage(applyAll(request));
+    parentPort?.postMessage(applyAll(unpackGroup(request)));
     compact();
     return;
   }

@@ -6,12 +6,20 @@ import { Worker } from "node:worker_threads";
 import { LoomError } from "../../protocol/index.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { fromPlainError } from "./failure.ts";
-import type { Answer, Group, Operation, Result } from "./operations.ts";
+import { type Answer, type Operation, packGroup, type Result } from "./operations.ts";
+
+/** What the thread is told when it starts. */
+export interface WriterData {
+  readonly path: string;
+  /** Which file it is, see `assertFile`. */
+  readonly file: string;
+  readonly options: ConnectionOptions;
+}
 
 interface Waiting {
   readonly operation: Operation;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Groups on their way at once: while one is being committed, the next is there already. */
@@ -28,14 +36,17 @@ export class Writer {
   /** Started by the first who writes: one who only reads needs none. */
   #worker: Worker | undefined;
   #queue: Waiting[] = [];
+  #queuedLength = 0;
+  readonly #maxQueueBytes: number;
   /** Groups on their way, oldest first. */
   readonly #sent: (readonly Waiting[])[] = [];
   #failure: LoomError | undefined;
   #closing: { readonly done: Promise<void>; resolve(): void } | undefined;
 
-  constructor(path: string, options: ConnectionOptions) {
+  constructor(data: WriterData) {
+    this.#maxQueueBytes = data.options.maxQueueBytes;
     this.#start = () => {
-      const worker = new Worker(THREAD, { workerData: { path, options } });
+      const worker = new Worker(THREAD, { workerData: data });
       worker.on("message", (answer: Answer) => this.#settle(answer));
       worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
       worker.on("exit", () => {
@@ -47,15 +58,21 @@ export class Writer {
   }
 
   write<T>(operation: Operation): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+    return new Promise<unknown>((resolve, reject) => {
+      const length = lengthOf(operation);
       if (this.#failure !== undefined || this.#closing !== undefined) {
         reject(this.#failure ?? new LoomError("store_closed", "the log was closed"));
         return;
       }
-      this.#queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
+      if (this.#queuedLength + length > this.#maxQueueBytes) {
+        reject(new LoomError("backlog_full", "more waits for the disk than may", { limit: this.#maxQueueBytes }));
+        return;
+      }
+      this.#queuedLength += length;
+      this.#queue.push({ operation, resolve, reject });
       // Those who write in the same tick share a transaction.
       if (this.#queue.length === 1) queueMicrotask(() => this.#send());
-    });
+    }) as Promise<T>;
   }
 
   /** Resolves when all that was asked for is done and the thread has ended. */
@@ -79,18 +96,19 @@ export class Writer {
     const end = this.#findGroupEnd();
     const group = this.#queue.slice(0, end);
     this.#queue = this.#queue.slice(end);
+    for (const { operation } of group) this.#queuedLength -= lengthOf(operation);
     this.#sent.push(group);
     // What waits for the disk keeps the process alive.
     this.#worker ??= this.#start();
     this.#worker.ref();
-    this.#worker.postMessage(group.map(({ operation }) => operation) satisfies Group);
+    this.#worker.postMessage(packGroup(group.map(({ operation }) => operation)));
   }
 
   #findGroupEnd(): number {
     let length = 0;
     let end = 0;
     for (const { operation } of this.#queue) {
-      length += operation.do === "append" ? operation.text.length : 0;
+      length += lengthOf(operation);
       if (end > 0 && (end >= MAX_GROUP || length > MAX_GROUP_LENGTH)) break;
       end++;
     }
@@ -99,7 +117,7 @@ export class Writer {
 
   #settle(results: Answer): void {
     const group = this.#sent.shift() ?? [];
-    for (const [index, waiting] of group.entries()) settleOne(waiting, results[index]);
+    for (const [index, waiting] of group.entries()) settleOne(waiting, results === null ? null : results[index]);
     this.#send();
     if (this.#sent.length === 0 && this.#closing === undefined) this.#worker?.unref();
   }
@@ -112,8 +130,14 @@ export class Writer {
     const failed = [...this.#sent.flat(), ...this.#queue];
     this.#sent.length = 0;
     this.#queue = [];
+    this.#queuedLength = 0;
     for (const { reject } of failed) reject(this.#failure);
   }
+}
+
+/** Roughly its bytes. */
+function lengthOf(operation: Operation): number {
+  return operation.do === "append" ? operation.text.length : 0;
 }
 
 function settleOne(waiting: Waiting, result: Result | undefined): void {
