@@ -1,13 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
 import { Feed } from "./feed.ts";
+import { Page } from "./page.ts";
 
 /** One line per record, so that a page of `n` records has `n` lines. */
 function linesOf(from: number, count: number): string {
   return Array.from({ length: count }, (_, index) => `line ${from + index}`).join("\n");
 }
 
-function publish(feed: Feed, after: number, count: number): void {
-  feed.publish("s", after, after + count, linesOf(after + 1, count));
+function publish(feed: Feed, after: number, count: number, incarnation = "i"): void {
+  feed.publish(new Page("s", after, after + count, linesOf(after + 1, count), incarnation));
 }
 
 describe("what was committed lately", () => {
@@ -25,6 +26,32 @@ describe("what was committed lately", () => {
     other();
     expect(feed.peek("s", 1)).toBeUndefined();
     expect(feed.size).toBe(0);
+  });
+
+  test("is not kept for those who want hints only", () => {
+    const feed = new Feed(1000);
+    const listener = vi.fn<() => void>();
+    feed.watch("s", listener, { hintsOnly: true });
+    publish(feed, 0, 1);
+    expect(listener).toHaveBeenCalledTimes(1);
+    expect(feed.peek("s", 0)).toBeUndefined();
+    const unwatch = feed.watch("s", listener);
+    publish(feed, 1, 1);
+    expect(feed.peek("s", 1)?.text).toBe("line 2");
+    unwatch();
+    expect(feed.peek("s", 1)).toBeUndefined();
+    unwatch();
+    publish(feed, 2, 1);
+    expect(listener).toHaveBeenCalledTimes(4);
+  });
+
+  test("is not joined to what another session of the same name has", () => {
+    const feed = new Feed(1000);
+    feed.watch("s", () => undefined);
+    publish(feed, 0, 2);
+    publish(feed, 2, 1, "another");
+    expect(feed.peek("s", 0)).toBeUndefined();
+    expect(feed.peek("s", 2)?.incarnation).toBe("another");
   });
 
   test("is given from any position in it, and from no other", () => {

@@ -2,10 +2,13 @@
  * What this process committed lately, kept in memory for those who follow a session: they share one page, read once. It
  * holds nothing of sessions nobody watches, and a bounded part of the others: a follower that lags reads the store.
  */
+import type { WatchOptions } from "./log.ts";
 import { Page } from "./page.ts";
 
 interface Channel {
   readonly listeners: Set<() => void>;
+  /** How many of them will read. */
+  readers: number;
   /** One follows the other without a gap. */
   readonly pages: Page[];
   bytes: number;
@@ -32,29 +35,34 @@ export class Feed {
     return this.#channels.size;
   }
 
-  watch(sessionId: string, listener: () => void): () => void {
+  watch(sessionId: string, listener: () => void, { hintsOnly = false }: WatchOptions = {}): () => void {
     let channel = this.#channels.get(sessionId);
     if (channel === undefined) {
-      channel = { listeners: new Set(), pages: [], bytes: 0 };
+      channel = { listeners: new Set(), readers: 0, pages: [], bytes: 0 };
       this.#channels.set(sessionId, channel);
     }
     // The same function may be given twice, and is then called twice.
     const own = () => listener();
     channel.listeners.add(own);
+    if (!hintsOnly) channel.readers++;
     return () => {
-      channel.listeners.delete(own);
+      if (!channel.listeners.delete(own)) return;
+      if (!hintsOnly && --channel.readers === 0) clear(channel);
       if (channel.listeners.size === 0 && this.#channels.get(sessionId) === channel) this.#channels.delete(sessionId);
     };
   }
 
   /** Call it only with what is durable. */
-  publish(sessionId: string, after: number, lastId: number, text: string): void {
+  publish(page: Page): void {
+    const { sessionId, after, incarnation, text } = page;
     const channel = this.#channels.get(sessionId);
     if (channel === undefined) return;
     const newest = channel.pages.at(-1);
-    if (newest !== undefined && newest.lastId !== after) clear(channel);
-    channel.pages.push(new Page(sessionId, after, lastId, text));
-    channel.bytes += text.length;
+    if (newest !== undefined && (newest.lastId !== after || newest.incarnation !== incarnation)) clear(channel);
+    if (channel.readers > 0) {
+      channel.pages.push(page);
+      channel.bytes += text.length;
+    }
     while (channel.bytes > this.#maxBytes && channel.pages.length > 1) {
       channel.bytes -= channel.pages.shift()?.text.length ?? 0;
     }
@@ -93,7 +101,7 @@ export class Feed {
       if (page.after === after) return page;
       if (page.after < after) {
         const rest = page.texts.slice(after - page.after).join("\n");
-        return new Page(sessionId, after, page.lastId, rest);
+        return new Page(sessionId, after, page.lastId, rest, page.incarnation);
       }
     }
     return undefined;

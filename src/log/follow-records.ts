@@ -14,6 +14,9 @@ import { Page } from "./page.ts";
 /** How long one who waits goes without a look of its own: hints may be lost. */
 export const RECHECK_MS = 1000;
 
+/** How long a reader keeps the process to itself. */
+const MAX_TURN_MS = 10;
+
 export interface FollowOptions {
   /** The id of the last record already read; 0 for the beginning. */
   readonly after: number;
@@ -43,12 +46,13 @@ export async function* followRecords(
     const meant = incarnation ?? info.incarnation;
     if (info.incarnation !== meant) throw madeAnew(sessionId);
     assertPosition(sessionId, after, info.firstId, info.lastId);
+    const turn = createTurns();
     const look = createLooks(log, sessionId, meant, limit);
     // True where the last page came from memory: until a hint comes, the store has no more.
     let isCurrent = false;
     for (let position = after; ;) {
       const rang = bell.hush();
-      let page = await look.inMemory(position);
+      let page = look.inMemory(position);
       const fromMemory = page !== undefined;
       if (page === undefined && !(follow && isCurrent && !rang)) page = await look.inStore(position);
       if (bell.isAborted) return;
@@ -56,6 +60,7 @@ export async function* followRecords(
         isCurrent = fromMemory;
         position = page.lastId;
         yield page;
+        await turn();
         continue;
       }
       if (!follow || !(await bell.wait(recheckMs))) return;
@@ -67,20 +72,26 @@ export async function* followRecords(
   }
 }
 
+/** Lets others have their turn now and then: a log that answers at once would keep the process to itself. */
+function createTurns(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < MAX_TURN_MS) return undefined;
+    return new Promise<void>((resolve) =>
+      setImmediate(() => {
+        since = performance.now();
+        resolve();
+      }),
+    );
+  };
+}
+
 /** The two ways to what follows a position; both see to it that it is of the session that is meant. */
 function createLooks(log: Log, sessionId: string, meant: string, limit: number | undefined) {
-  /** The latest page from memory that is known to be of that session. */
-  let anchor: Page | undefined;
   return {
-    async inMemory(position: number): Promise<Page | undefined> {
+    inMemory(position: number): Page | undefined {
       const shared = log.peek(sessionId, position);
-      if (shared === undefined) return undefined;
-      // Pages in memory follow each other without a gap, and all are dropped when the session is: while an earlier page
-      // is still there, the later ones belong to the same session. To ask the store each time would cost more than all
-      // the rest of a live tail.
-      const isKnown = anchor !== undefined && log.peek(sessionId, anchor.after) === anchor;
-      if (!isKnown) await assertIncarnation(log, sessionId, meant);
-      anchor = shared;
+      if (shared?.incarnation !== meant) return undefined;
       return limit === undefined || shared.length <= limit ? shared : cut(shared, limit);
     },
     async inStore(position: number): Promise<Page> {

@@ -136,6 +136,11 @@ export interface ListOptions {
   readonly after?: string;
 }
 
+export interface WatchOptions {
+  /** True for those who will not read: nothing is kept in memory on their account. */
+  readonly hintsOnly?: boolean;
+}
+
 /**
  * What may go. Only whole ended runs go, oldest first, with what lies before them, and never one that began after a live
  * one. A session without runs stays until it is deleted.
@@ -200,10 +205,13 @@ export interface Log {
   /** In the order of their making, newest first. */
   listSessions(options?: ListOptions): Promise<readonly SessionInfo[]>;
   renameSession(sessionId: string, title: string): Promise<SessionInfo>;
-  /** False when there was none. Its writer is fenced; its cursors are refused, even if the name is used again. */
-  deleteSession(sessionId: string): Promise<boolean>;
-  /** Sessions with a live run or a waiting command, and nobody who holds them. */
-  listOrphans(options?: { readonly limit?: number }): Promise<readonly string[]>;
+  /**
+   * False when there was none. Its writer is fenced; its cursors are refused, even if the name is used again. With an
+   * `epoch` only its holder may delete it, others are `fenced`.
+   */
+  deleteSession(sessionId: string, options?: { readonly epoch?: number }): Promise<boolean>;
+  /** Sessions with a live run or a waiting command, and nobody who holds them, in the order of their making. */
+  listOrphans(options?: ListOptions): Promise<readonly string[]>;
 
   /** Makes the session if need be, and gives the asker the next epoch; none is used twice. Refused as `lease_held`. */
   acquire(sessionId: string, options: AcquireOptions): Promise<Lease>;
@@ -221,7 +229,7 @@ export interface Log {
    * Calls `listener` when there may be more to read, or commands to carry out. A hint may come twice, late, or for
    * nothing, and with a process that dies it is lost: whoever waits looks again now and then.
    */
-  watch(sessionId: string, listener: () => void): () => void;
+  watch(sessionId: string, listener: () => void, options?: WatchOptions): () => void;
 
   getRun(sessionId: string, runId: string): Promise<RunInfo | undefined>;
   /** In the order they began, newest first. */

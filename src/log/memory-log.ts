@@ -26,6 +26,7 @@ import {
   type RetentionPolicy,
   type RunInfo,
   type SessionInfo,
+  type WatchOptions,
 } from "./log.ts";
 import { Page } from "./page.ts";
 import {
@@ -120,10 +121,11 @@ export class MemoryLog implements Log {
     return this.#describe(session);
   }
 
-  async deleteSession(sessionId: string): Promise<boolean> {
+  async deleteSession(sessionId: string, { epoch }: { readonly epoch?: number } = {}): Promise<boolean> {
     this.#assertOpen();
     const session = this.#sessions.get(sessionId);
     if (session === undefined) return false;
+    if (epoch !== undefined) this.#fence(sessionId, epoch);
     // A lease of the old session must never fit the new one, or its holder would write there.
     this.#lastEpoch = Math.max(this.#lastEpoch, session.epoch);
     this.#sessions.delete(sessionId);
@@ -131,12 +133,12 @@ export class MemoryLog implements Log {
     return true;
   }
 
-  async listOrphans({ limit }: { readonly limit?: number } = {}): Promise<readonly string[]> {
+  async listOrphans({ limit, after }: ListOptions = {}): Promise<readonly string[]> {
     this.#assertOpen();
     const needsSomebody = (session: MemorySession) =>
       [...session.runs.values()].some(({ status }) => status === "live") ||
       [...session.commands.values()].some(({ outcome }) => outcome === undefined);
-    return [...this.#sessions.values()]
+    return pageAfter([...this.#sessions.values()], Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)
       .filter((session) => this.#holderOf(session) === undefined && needsSomebody(session))
       .slice(0, boundList(limit))
       .map(({ sessionId }) => sessionId);
@@ -222,7 +224,8 @@ export class MemoryLog implements Log {
       const command = session.commands.get(commandId);
       if (command !== undefined) session.commands.set(commandId, { ...command, outcome: copyJson(outcome) });
     }
-    if (entries.length > 0) this.#feed.publish(sessionId, expectedLastId, lastIdOf(session), text);
+    if (entries.length > 0)
+      this.#feed.publish(new Page(sessionId, expectedLastId, lastIdOf(session), text, session.incarnation));
     else this.#feed.hint(sessionId);
   }
 
@@ -258,8 +261,8 @@ export class MemoryLog implements Log {
     return this.#feed.peek(sessionId, after);
   }
 
-  watch(sessionId: string, listener: () => void): () => void {
-    return this.#feed.watch(sessionId, listener);
+  watch(sessionId: string, listener: () => void, options?: WatchOptions): () => void {
+    return this.#feed.watch(sessionId, listener, options);
   }
 
   async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {

@@ -13,15 +13,18 @@ export class Page {
   readonly after: number;
   /** The id of its last record; `after` when it is empty. */
   readonly lastId: number;
+  /** Of the session it was read from, where that is known: in memory a name may stand for the session before. */
+  readonly incarnation: string | undefined;
   /** Frames joined by line feeds, without one at the end. */
   readonly text: string;
   #records: readonly StampedRecord[] | undefined;
 
-  constructor(sessionId: string, after: number, lastId: number, text: string) {
+  constructor(sessionId: string, after: number, lastId: number, text: string, incarnation?: string) {
     this.sessionId = sessionId;
     this.after = after;
     this.lastId = lastId;
     this.text = text;
+    this.incarnation = incarnation;
   }
 
   get isEmpty(): boolean {

@@ -61,6 +61,11 @@ export function assertName(what: string, name: unknown): asserts name is string 
   throw new LoomError("invalid_name", `the name of a ${what} must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
 }
 
+/** Throws unless `name` is a text at all; that nothing has such a name is for the log to say. */
+export function assertText(what: string, name: unknown): asserts name is string {
+  if (typeof name !== "string") throw new LoomError("invalid_name", `the name of a ${what} must be a text`);
+}
+
 /** Throws unless `after` can be a position in a session that holds `firstId` to `lastId`. */
 export function assertPosition(sessionId: string, after: number, firstId: number, lastId: number): void {
   if (!Number.isSafeInteger(after) || after < 0)

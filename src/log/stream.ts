@@ -7,7 +7,7 @@
  *   name. An encoder acts on records alone, so it is enough to show it again, unsent, what it must know.
  * - Memory does not grow with the session: one page at a time.
  */
-import { type Dialect, type DialectName, DIALECTS, type EncoderOptions } from "../dialects/index.ts";
+import { type Dialect, type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { assertCursorOf, createCursorFormat, parseCursor } from "./cursor.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
@@ -49,6 +49,7 @@ export async function* openStream(
   sessionId: string,
   { dialect: name, encoderOptions = {}, cursor, after, skip = 0, follow = false, ...waiting }: StreamOptions,
 ): AsyncGenerator<readonly StreamFrame[], void, undefined> {
+  if (!isDialectName(name)) throw new LoomError("invalid_name", `there is no dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
   const { incarnation, lastId } = info;

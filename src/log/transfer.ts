@@ -1,17 +1,22 @@
 /**
- * A session as an NDJSON file, a stored text a line, and back. The bytes do not change on the way: what an import holds,
+ * A session as an NDJSON file, a stored text a line, and back. The texts do not change on the way: what an import holds,
  * an export gives again, letter by letter.
  *
- * An import is whole or nothing: the first line that cannot stand where it is ends it, and the session with it.
+ * Invariants:
+ * - An import writes only a session it holds, and after nothing but the beginning of what it imports: it overwrites
+ *   nothing, and the same import again goes on where one that was killed had come to.
+ * - One that fails takes away the session it made itself, as long as nobody else has taken it; any other stays.
  */
 import { Buffer } from "node:buffer";
 import { createRecordReader, DIALECTS } from "../dialects/index.ts";
 import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
-import { isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
-import { assertPosition, unknownSession } from "./rules.ts";
+import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
+import { assertBatch } from "./entry.ts";
 import { assertIncarnation } from "./follow-records.ts";
 import { describeHolder } from "./holder.ts";
-import type { Lease, Log, LogEntry, SessionInfo } from "./log.ts";
+import type { Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
+import type { Page } from "./page.ts";
+import { assertName, assertPosition, assertTitle, unknownSession } from "./rules.ts";
 
 /** Gives what the session holds when it is called, a page at a time. */
 export async function* exportSession(
@@ -21,20 +26,29 @@ export async function* exportSession(
 ): AsyncGenerator<string, void, undefined> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
-  const { incarnation, firstId, lastId } = info;
-  let position = after ?? firstId - 1;
-  assertPosition(sessionId, position, firstId, lastId);
-  while (position < lastId) {
+  const position = after ?? info.firstId - 1;
+  assertPosition(sessionId, position, info.firstId, info.lastId);
+  for await (const page of readPages(log, info, position)) yield `${page.text}\n`;
+}
+
+/** What the session held when `info` was taken. */
+async function* readPages(
+  log: Log,
+  { sessionId, incarnation, lastId }: SessionInfo,
+  after: number,
+): AsyncGenerator<Page, void, undefined> {
+  for (let position = after; position < lastId;) {
     const page = await log.read(sessionId, { after: position, limit: lastId - position });
     await assertIncarnation(log, sessionId, incarnation);
     position = page.lastId;
-    yield `${page.text}\n`;
+    yield page;
   }
 }
 
 export interface ImportOptions {
   /** Another name for the session; the one in the file when absent. */
   readonly sessionId?: string;
+  /** Of a session the import makes; one that is there keeps its own. */
   readonly title?: string;
 }
 
@@ -43,33 +57,30 @@ const BATCH_RECORDS = 1000;
 const BATCH_BYTES = 1024 * 1024;
 const LEASE_MS = 30_000;
 
-/** Refused as `session_exists`, or as `import_invalid` with the line and what is wrong with it. */
+const readRecord = createRecordReader();
+
+/**
+ * Refused as `session_exists` when the session is there and is not the beginning of what is imported, or somebody writes
+ * it; as `import_invalid` with the line and what is wrong with it.
+ */
 export async function importSession(
   log: Log,
   source: AsyncIterable<string | Uint8Array>,
   { sessionId, title }: ImportOptions = {},
 ): Promise<SessionInfo> {
-  if (sessionId !== undefined) await assertNew(log, sessionId);
-  const maxRecords = Math.min(BATCH_RECORDS, log.limits.maxBatchRecords);
-  const maxBytes = Math.min(BATCH_BYTES, log.limits.maxBatchBytes);
+  assertTitle(title);
+  if (sessionId !== undefined) {
+    assertName("session", sessionId);
+    assertFree(await log.getSession(sessionId));
+  }
   let target: Target | undefined;
   try {
-    let batch: LogEntry[] = [];
-    let bytes = 0;
-    for await (const { entry, from } of readEntries(source, log.limits.maxEventBytes, sessionId)) {
-      target ??= await createTarget(log, entry.record.envelope.session_id, title, from);
-      const size = Buffer.byteLength(entry.text);
-      if (batch.length >= maxRecords || (batch.length > 0 && bytes + size > maxBytes)) {
-        await target.append(batch);
-        batch = [];
-        bytes = 0;
-      }
-      batch.push(entry);
-      bytes += size;
+    for await (const { entry, from } of readEntries(source, log.limits, sessionId)) {
+      target ??= await openTarget(log, entry.record.envelope.session_id, title, from);
+      await target.take(entry);
     }
     if (target === undefined && sessionId === undefined) throw invalid(1, "there is no record, so no session");
-    target ??= await createTarget(log, sessionId as string, title, 1);
-    if (batch.length > 0) await target.append(batch);
+    target ??= await openTarget(log, sessionId as string, title, 1);
     return await target.finish();
   } catch (error) {
     await target?.abandon();
@@ -85,17 +96,18 @@ interface ImportedEntry {
 
 async function* readEntries(
   source: AsyncIterable<string | Uint8Array>,
-  maxLineBytes: number,
+  limits: LogLimits,
   renamed: string | undefined,
 ): AsyncGenerator<ImportedEntry, void, undefined> {
-  const readRecord = createRecordReader();
+  const decoder = createNdjsonDecoder({ maxLineBytes: limits.maxEventBytes });
   let from: number | undefined;
   let session = "";
   let nextId = 0;
-  for await (const outcomes of readFrames(toBytes(source), createNdjsonDecoder({ maxLineBytes }))) {
+  for await (const outcomes of readFrames(toBytes(source), decoder)) {
     for (const outcome of outcomes) {
       const { line } = outcome;
-      if (!outcome.ok) throw invalid(line, outcome.detail);
+      if (!outcome.ok)
+        throw invalid(line, outcome.detail, outcome.reason === "line_too_long" ? "event_too_large" : undefined);
       const record = readRecord(outcome.text);
       if (record === undefined) throw invalid(line, describeFault(outcome.text));
       const { session_id: own, event_id: id } = record.envelope;
@@ -109,18 +121,38 @@ async function* readEntries(
       if (own !== session) throw invalid(line, `the record is of session "${own}", those before of "${session}"`);
       if (id !== nextId) throw invalid(line, `record ${id} stands where ${nextId} must`);
       nextId++;
-      if (renamed === undefined || renamed === own) {
-        yield { entry: { record: record as StampedRecord, text: outcome.text.trim() }, from };
-      } else {
-        const text = renameFrame(outcome.text, renamed);
-        yield { entry: { record: readRecord(text) as StampedRecord, text }, from };
-      }
+      const entry =
+        renamed === undefined || renamed === own
+          ? { record: record as StampedRecord, text: outcome.text.trim() }
+          : renameEntry(outcome.text.trim(), own, renamed);
+      assertEntry(entry, line, limits);
+      yield { entry, from };
     }
   }
 }
 
-function renameFrame(text: string, session_id: string): string {
-  return JSON.stringify({ ...(JSON.parse(text) as object), session_id });
+/** Only the name changes where the text begins with it, as our own do. Any other is written anew from what it says. */
+function renameEntry(text: string, own: string, session_id: string): LogEntry {
+  const start = `{"session_id":${JSON.stringify(own)},`;
+  if (text.startsWith(start)) {
+    const renamed = `{"session_id":${JSON.stringify(session_id)},${text.slice(start.length)}`;
+    const record = readRecord(renamed);
+    // A field may be there twice, and the last one counts.
+    if (record?.envelope.session_id === session_id) return { record: record as StampedRecord, text: renamed };
+  }
+  const renamed = JSON.stringify({ ...(JSON.parse(text) as object), session_id });
+  return { record: readRecord(renamed) as StampedRecord, text: renamed };
+}
+
+/** What the log would say of the record, said of its line. */
+function assertEntry(entry: LogEntry, line: number, limits: LogLimits): void {
+  const { session_id: sessionId, event_id } = entry.record.envelope;
+  try {
+    assertName("session", sessionId);
+    assertBatch({ sessionId, epoch: 0, expectedLastId: event_id - 1, entries: [entry] }, limits);
+  } catch (error) {
+    throw isLoomError(error) ? invalid(line, error.message, error.code) : error;
+  }
 }
 
 /** Why a line is no record, in words. */
@@ -129,8 +161,10 @@ function describeFault(text: string): string {
   return issue?.message ?? "the line is no record";
 }
 
-function invalid(line: number, reason: string): LoomError {
-  return new LoomError("import_invalid", `line ${line}: ${reason}`, { line, reason });
+/** `code` is the one that the fault has elsewhere, if it has one. */
+function invalid(line: number, reason: string, code?: ErrorCode): LoomError {
+  const details = { line, reason, ...(code === undefined ? {} : { code }) };
+  return new LoomError("import_invalid", `line ${line}: ${reason}`, details);
 }
 
 const utf8 = new TextEncoder();
@@ -153,61 +187,117 @@ async function* toBytes(source: AsyncIterable<string | Uint8Array>): AsyncGenera
 
 /** The session an import writes, and nobody else while it does. */
 interface Target {
-  append(entries: readonly LogEntry[]): Promise<void>;
+  /** The next record: held against the one that is there, or written. */
+  take(entry: LogEntry): Promise<void>;
   finish(): Promise<SessionInfo>;
-  /** Leaves nothing of it. */
+  /** Leaves nothing of a session that was made here, and any other as it is. */
   abandon(): Promise<void>;
 }
 
-async function createTarget(log: Log, sessionId: string, title: string | undefined, firstId: number): Promise<Target> {
-  await assertNew(log, sessionId);
-  const { incarnation } = await log.createSession(sessionId, {
-    firstId,
-    ...(title === undefined ? {} : { title }),
-  });
-  const lease = await acquireNew(log, sessionId);
-  // Two may have found the name free at the same time; the session is that of the first to write it.
-  if (lease.incarnation !== incarnation || lease.lastId !== firstId - 1) {
-    await log.release(lease);
-    throw sessionExists(sessionId);
-  }
-  let { lastId } = lease;
-  // A source may be slow. If this fails, the next append says so.
-  const renewal = setInterval(() => void log.renew(lease, LEASE_MS).catch(() => undefined), LEASE_MS / 3).unref();
+async function openTarget(log: Log, sessionId: string, title: string | undefined, firstId: number): Promise<Target> {
+  const known = await log.getSession(sessionId);
+  const info = known ?? (await log.createSession(sessionId, { firstId, ...(title === undefined ? {} : { title }) }));
+  assertFree(info);
+  if (info.firstId !== firstId) throw sessionExists(sessionId, `it begins at record ${info.firstId}, not ${firstId}`);
+  // Somebody else may have made it since it was looked for, and written it.
+  const isOurs = known === undefined && info.lastId < firstId;
+  const pen = createPen(log, info);
+  // What was not made here is held against the import first: one that is refused then has changed nothing at all.
+  if (isOurs) await pen.hold();
+  const stored = readTexts(log, info);
+  let position = firstId - 1;
   return {
-    async append(entries) {
-      ({ lastId } = await log.append({ sessionId, epoch: lease.epoch, expectedLastId: lastId, entries }));
+    async take(entry) {
+      position++;
+      if (position > info.lastId) await pen.write(entry);
+      else if ((await stored.next()).value !== entry.text)
+        throw sessionExists(sessionId, `its record ${position} is another`);
     },
     async finish() {
-      clearInterval(renewal);
-      await log.release(lease);
-      const info = await log.getSession(sessionId);
-      if (info === undefined) throw unknownSession(sessionId);
-      return info;
+      if (position < info.lastId) throw sessionExists(sessionId, `it goes on after record ${position}`);
+      await pen.flush();
+      await pen.release();
+      const done = await log.getSession(sessionId);
+      if (done === undefined) throw unknownSession(sessionId);
+      return done;
     },
     async abandon() {
-      clearInterval(renewal);
-      try {
-        if ((await log.getSession(sessionId))?.incarnation === incarnation) await log.deleteSession(sessionId);
-      } catch {
-        // Why the import failed says more than why it could not be cleared away.
-      }
+      // Why the import failed says more than why it could not be cleared away.
+      if (isOurs) await pen.erase().catch(() => undefined);
+      await pen.release().catch(() => undefined);
     },
   };
 }
 
-async function acquireNew(log: Log, sessionId: string): Promise<Lease> {
+async function* readTexts(log: Log, info: SessionInfo): AsyncGenerator<string, void, undefined> {
+  for await (const { texts } of readPages(log, info, info.firstId - 1)) yield* texts;
+}
+
+/** Writes after the end of a session, in batches. It takes the session when it first must. */
+function createPen(log: Log, { sessionId, incarnation, lastId: end }: SessionInfo) {
+  const maxRecords = Math.min(BATCH_RECORDS, log.limits.maxBatchRecords);
+  const maxBytes = Math.min(BATCH_BYTES, log.limits.maxBatchBytes);
+  let lease: Lease | undefined;
+  let renewal: NodeJS.Timeout | undefined;
+  let lastId = end;
+  let batch: LogEntry[] = [];
+  let bytes = 0;
+
+  async function hold(): Promise<Lease> {
+    if (lease !== undefined) return lease;
+    const taken = await acquireFree(log, sessionId);
+    // Two may have found it free at the same time; it is that of the first to write it.
+    if (taken.incarnation !== incarnation || taken.lastId !== end) {
+      await log.release(taken);
+      throw sessionExists(sessionId, "somebody else has written it meanwhile");
+    }
+    // A source may be slow. If this fails, the next append says so.
+    renewal = setInterval(() => void log.renew(taken, LEASE_MS).catch(() => undefined), LEASE_MS / 3).unref();
+    lease = taken;
+    return taken;
+  }
+
+  async function flush(): Promise<void> {
+    if (batch.length === 0) return;
+    const { epoch } = await hold();
+    ({ lastId } = await log.append({ sessionId, epoch, expectedLastId: lastId, entries: batch }));
+    batch = [];
+    bytes = 0;
+  }
+
+  return {
+    hold,
+    flush,
+    async write(entry: LogEntry): Promise<void> {
+      const size = Buffer.byteLength(entry.text);
+      if (batch.length >= maxRecords || bytes + size > maxBytes) await flush();
+      batch.push(entry);
+      bytes += size;
+    },
+    async release(): Promise<void> {
+      clearInterval(renewal);
+      if (lease !== undefined) await log.release(lease);
+    },
+    /** Refused when the session has passed to somebody else: what they wrote must stay. */
+    async erase(): Promise<void> {
+      if (lease !== undefined) await log.deleteSession(sessionId, { epoch: lease.epoch });
+    },
+  };
+}
+
+async function acquireFree(log: Log, sessionId: string): Promise<Lease> {
   try {
     return await log.acquire(sessionId, { holder: describeHolder(), ttlMs: LEASE_MS });
   } catch (error) {
-    throw isLoomError(error, "lease_held") ? sessionExists(sessionId) : error;
+    throw isLoomError(error, "lease_held") ? sessionExists(sessionId, "somebody is writing it") : error;
   }
 }
 
-async function assertNew(log: Log, sessionId: string): Promise<void> {
-  if ((await log.getSession(sessionId)) !== undefined) throw sessionExists(sessionId);
+function assertFree(info: SessionInfo | undefined): void {
+  if (info?.holder !== undefined) throw sessionExists(info.sessionId, "somebody is writing it");
 }
 
-function sessionExists(sessionId: string): LoomError {
-  return new LoomError("session_exists", `there is a session "${sessionId}" already`, { session_id: sessionId });
+function sessionExists(sessionId: string, reason: string): LoomError {
+  const details = { session_id: sessionId, reason };
+  return new LoomError("session_exists", `there is a session "${sessionId}" already, and ${reason}`, details);
 }

@@ -45,8 +45,11 @@ const CHECKPOINT_PAGES = 4000;
 export function prepareStore(path: string, options: ConnectionOptions): string {
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size;
-    if (size === undefined) createStore(path);
-    else if (size === 0) throw new LoomError("store_corrupt", `the store is an empty file: ${path}`, { path });
+    if (size === undefined) {
+      assertNoStrayLog(path);
+      createStore(path);
+    }
+    if (size === 0) throw new LoomError("store_corrupt", `the store is an empty file: ${path}`, { path });
     assertLogThere(path);
     unlockLog(path);
     const db = openConnection(path, options);
@@ -109,6 +112,18 @@ function assertLogThere(path: string): void {
   );
 }
 
+/** The log of a store that was deleted without it would be taken for that of the new one. */
+function assertNoStrayLog(path: string): void {
+  if (statSync(`${path}-wal`, { throwIfNoEntry: false }) === undefined) return;
+  // Another process may have made the store just now.
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  throw new LoomError(
+    "store_corrupt",
+    `the store is gone and has left its write-ahead log: put ${path} back, or delete ${path}-wal too`,
+    { path },
+  );
+}
+
 /**
  * While a store may only be read, SQLite makes its log such that it cannot be written either, and leaves it behind. When
  * the store may be written again, its log must be too.
@@ -116,8 +131,15 @@ function assertLogThere(path: string): void {
 function unlockLog(path: string): void {
   if (!isWritable(path)) return;
   const { mode } = statSync(path);
-  for (const file of [`${path}-wal`, `${path}-shm`])
-    if (statSync(file, { throwIfNoEntry: false }) !== undefined && !isWritable(file)) chmodSync(file, mode & 0o777);
+  for (const file of [`${path}-wal`, `${path}-shm`]) {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined || isWritable(file)) continue;
+    try {
+      chmodSync(file, mode & 0o777);
+    } catch (error) {
+      // The process it was of has just closed the store.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
 }
 
 /**

@@ -27,7 +27,7 @@ export type Operation =
       readonly now: number;
     }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
-  | { readonly do: "delete"; readonly sessionId: string }
+  | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
   | {
       readonly do: "acquire";
       readonly sessionId: string;
@@ -55,11 +55,14 @@ export type Operation =
     }
   | {
       readonly do: "prune";
+      /** The key of the last session that was looked at. */
+      readonly after: number;
       readonly maxAgeMs: number | undefined;
       readonly maxSessionBytes: number | undefined;
-      readonly maxBytes: number | undefined;
       readonly now: number;
     }
+  | { readonly do: "prune-oldest"; readonly excess: number }
+  | { readonly do: "drop-commands"; readonly before: number }
   | { readonly do: "sweep" };
 
 /** What came of one operation: a value of its own kind (nothing but success, for most), or a refusal. */
@@ -72,8 +75,12 @@ export type Result = null | { readonly value: unknown } | { readonly error: Plai
  */
 export type Group = readonly (string | number | Operation)[];
 
-/** Null when all went well and nothing is to be told. */
-export type Answer = readonly Result[] | null;
+export interface Answer {
+  /** Null when all went well and nothing is to be told. */
+  readonly results: readonly Result[] | null;
+  /** Other connections have written since the last group. */
+  readonly isNews: boolean;
+}
 
 export function packGroup(operations: readonly Operation[]): Group {
   const packed: (string | number | Operation)[] = [];

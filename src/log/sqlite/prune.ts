@@ -4,18 +4,18 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { PruneReport } from "../log.ts";
-import { SETTLED_COMMANDS_MS } from "../rules.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import type { Heads } from "./heads.ts";
 import type { Operation } from "./operations.ts";
 import type { Records } from "./records.ts";
 import type { RunRows } from "./run-rows.ts";
-import type { SessionRows } from "./session-rows.ts";
+import type { SessionRow, SessionRows } from "./session-rows.ts";
 
-type Prune = Extract<Operation, { readonly do: "prune" }>;
+type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
 
-/** Of one transaction: cuts, answered commands dropped, chunks swept. */
-const MAX_CUTS = 200;
+/** Of one transaction: sessions looked at, cuts, answered commands dropped, chunks swept. */
+const MAX_SESSIONS = 100;
+const MAX_CUTS = 50;
 const MAX_SWEPT = 2000;
 const MAX_CHUNKS_SWEPT = 100;
 
@@ -40,7 +40,8 @@ interface Cut {
 }
 
 const STATEMENTS = {
-  names: "SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL ORDER BY key",
+  names: `SELECT key, session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key > ?
+    ORDER BY key LIMIT ${MAX_SESSIONS}`,
   oldestEnd: "SELECT min(last_id) AS lastId FROM runs WHERE session = ? AND last_id IS NOT NULL",
   firstLive: "SELECT min(first_id) AS firstId FROM runs WHERE session = ? AND last_id IS NULL",
   furthest: `SELECT max(last_id) AS lastId, max(ended_at) AS endedAt, count(*) AS runs
@@ -58,13 +59,15 @@ const STATEMENTS = {
   dropInbox: "DELETE FROM commands WHERE session = ?",
   dropExtent: "DELETE FROM extents WHERE session = ?",
   dropSession: "DELETE FROM sessions WHERE key = ?",
-  vacuum: "PRAGMA incremental_vacuum(2000)",
+  vacuum: "PRAGMA incremental_vacuum(256)",
 } as const;
 
 export class Pruner {
   readonly #heads: Heads;
   readonly #rows: Rows;
   readonly #sql: Statements<typeof STATEMENTS>;
+  /** What could still be cut of the sessions that were looked at. */
+  #plan: Candidate[] = [];
 
   constructor(db: DatabaseSync, heads: Heads, rows: Rows) {
     this.#heads = heads;
@@ -72,35 +75,46 @@ export class Pruner {
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
-  /** As much as fits one transaction; `more` says that it should be asked again. */
-  prune({ maxAgeMs, maxSessionBytes, maxBytes, now }: Prune): PruneReport & { more: boolean } {
-    const report = { runs: 0, records: 0, bytes: 0, more: false };
-    const names = this.#sql.names.all() as { sessionId: string }[];
-    const candidates = names.map(({ sessionId }): Candidate => {
-      const { key, pos, row } = this.#heads.get(sessionId);
-      return { key, sessionId, bytes: pos - row.basePos, cut: this.#findCut(key) };
-    });
-    const isFull = (): boolean => {
-      report.more = report.runs >= MAX_CUTS;
-      return report.more;
-    };
-    for (const candidate of candidates) {
-      while (candidate.cut !== undefined && !isFull()) {
+  /** Looks at some sessions, as many as fit one transaction; `after` says where to go on, and is absent at the end. */
+  prune({ after, maxAgeMs, maxSessionBytes, now }: Of<"prune">): PruneReport & { kept: number; after?: number } {
+    const report = { runs: 0, records: 0, bytes: 0, kept: 0 };
+    if (after === 0) this.#plan = [];
+    const names = this.#sql.names.all(after) as { key: number; sessionId: string }[];
+    for (const { key, sessionId } of names) {
+      const { pos, row } = this.#heads.get(sessionId);
+      const candidate: Candidate = { key, sessionId, bytes: pos - row.basePos, cut: this.#findCut(key) };
+      while (candidate.cut !== undefined) {
         const isOld = maxAgeMs !== undefined && candidate.cut.endedAt < now - maxAgeMs;
         if (!isOld && (maxSessionBytes === undefined || candidate.bytes <= maxSessionBytes)) break;
+        if (report.runs >= MAX_CUTS) return { ...report, after: key - 1 };
         this.#apply(candidate, candidate.cut, report);
       }
+      report.kept += candidate.bytes;
+      if (candidate.cut !== undefined) this.#plan.push(candidate);
     }
-    let total = candidates.reduce((sum, { bytes }) => sum + bytes, 0);
-    const most = maxBytes ?? Number.POSITIVE_INFINITY;
-    while (total > most && !isFull()) {
-      const oldest = findOldest(candidates);
-      if (oldest?.cut === undefined) break;
-      total -= this.#apply(oldest, oldest.cut, report);
+    const last = names.at(-1)?.key;
+    return names.length < MAX_SESSIONS || last === undefined ? report : { ...report, after: last };
+  }
+
+  /** Cuts what ended first, wherever it is, among the sessions `prune` has looked at. Nothing more goes when it reports 0 runs. */
+  pruneOldest({ excess }: Of<"prune-oldest">): PruneReport {
+    const report = { runs: 0, records: 0, bytes: 0 };
+    while (report.bytes < excess && report.runs < MAX_CUTS) {
+      const oldest = findOldest(this.#plan);
+      if (oldest === undefined) break;
+      // It may have been deleted or cut since.
+      const head = this.#heads.find(oldest.sessionId);
+      oldest.cut = head?.key === oldest.key ? this.#findCut(oldest.key) : undefined;
+      if (head === undefined || oldest.cut === undefined) continue;
+      oldest.bytes = head.pos - head.row.basePos;
+      this.#apply(oldest, oldest.cut, report);
     }
-    const { changes } = this.#sql.dropCommands.run(now - (maxAgeMs ?? SETTLED_COMMANDS_MS));
-    if (changes === MAX_SWEPT) report.more = true;
     return report;
+  }
+
+  /** Forgets some of the commands that were answered before; true when there may be more. */
+  dropCommands({ before }: Of<"drop-commands">): boolean {
+    return this.#sql.dropCommands.run(before).changes === MAX_SWEPT;
   }
 
   /** The first place where the session can be cut: at the end of a run, and inside of none. */
@@ -144,22 +158,33 @@ export class Pruner {
 
   /** Removes some rows that are no longer held. False when there are none left. */
   sweep(): boolean {
-    const waste = this.#rows.sessions.findUnswept();
-    if (waste === undefined) return false;
-    this.#sql.sweepRecent.run(waste.key, waste.firstId);
-    const { changes } = this.#sql.sweepChunks.run(waste.key, waste.firstId);
-    if (changes === MAX_CHUNKS_SWEPT) return true;
-    if (waste.sessionId === null) {
-      this.#sql.dropRuns.run(waste.key);
-      this.#sql.dropLandmarks.run(waste.key);
-      this.#sql.dropInbox.run(waste.key);
-      this.#sql.dropExtent.run(waste.key);
-      this.#sql.dropSession.run(waste.key);
-    } else {
-      this.#sql.swept.run(waste.key);
+    for (let swept = 0; swept < MAX_CHUNKS_SWEPT; swept++) {
+      const waste = this.#rows.sessions.findUnswept();
+      if (waste === undefined) {
+        this.#sql.vacuum.all();
+        return swept > 0;
+      }
+      swept += this.#sweepSession(waste);
     }
     this.#sql.vacuum.all();
     return true;
+  }
+
+  /** How many chunks went. */
+  #sweepSession({ key, firstId, sessionId }: SessionRow): number {
+    this.#sql.sweepRecent.run(key, firstId);
+    const { changes } = this.#sql.sweepChunks.run(key, firstId);
+    if (changes === MAX_CHUNKS_SWEPT) return MAX_CHUNKS_SWEPT;
+    if (sessionId === null) {
+      this.#sql.dropRuns.run(key);
+      this.#sql.dropLandmarks.run(key);
+      this.#sql.dropInbox.run(key);
+      this.#sql.dropExtent.run(key);
+      this.#sql.dropSession.run(key);
+    } else {
+      this.#sql.swept.run(key);
+    }
+    return Number(changes);
   }
 }
 

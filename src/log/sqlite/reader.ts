@@ -28,14 +28,13 @@ import { type SessionRow, SessionRows } from "./session-rows.ts";
 const STATEMENTS = {
   begin: "BEGIN",
   end: "COMMIT",
-  unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key IN
+  unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key > ? AND key IN
     (SELECT session FROM runs WHERE last_id IS NULL UNION SELECT session FROM commands WHERE outcome IS NULL)
     ORDER BY key`,
   mark: `SELECT key || ':' || first_id || ':' || epoch || ':' ||
     coalesce((SELECT max(id) FROM recent WHERE session = key),
       (SELECT last_id FROM extents WHERE session = key), 0) || ':' ||
-    coalesce((SELECT max(seq) FROM commands WHERE session = key), 0) || ':' ||
-    (SELECT count(*) FROM commands WHERE session = key AND outcome IS NULL) AS mark
+    (SELECT count(*) || ':' || coalesce(max(seq), 0) FROM commands WHERE session = key AND outcome IS NULL) AS mark
     FROM sessions WHERE session_id = ?`,
 } as const;
 
@@ -136,14 +135,16 @@ export class Reader {
     });
   }
 
-  listOrphans(limit: number): readonly string[] {
+  listOrphans({ limit, after }: ListOptions): readonly string[] {
     return this.#read(({ sql, sessions }) => {
       const orphans: string[] = [];
-      for (const { sessionId } of sql.unsettled.iterate() as Iterable<{ sessionId?: string }>) {
+      const from = after === undefined ? 0 : sessions.find(after)?.key;
+      if (from === undefined) throw unknownPlace(after ?? "");
+      for (const { sessionId } of sql.unsettled.iterate(from) as Iterable<{ sessionId?: string }>) {
         const row = sessions.find(sessionId ?? "");
         if (row?.sessionId == null || this.#holderOf(row) !== undefined) continue;
         orphans.push(row.sessionId);
-        if (orphans.length >= limit) break;
+        if (orphans.length >= boundList(limit)) break;
       }
       return orphans;
     });
@@ -157,9 +158,9 @@ export class Reader {
       const session = getSession(sessions, sessionId);
       const lastId = records.findLast(session).id;
       assertPosition(sessionId, after, session.firstId, lastId);
-      if (after === lastId) return new Page(sessionId, after, after, "");
+      if (after === lastId) return new Page(sessionId, after, after, "", session.incarnation);
       const { text, count } = records.read(session.key, after, most, room);
-      return new Page(sessionId, after, after + count, text);
+      return new Page(sessionId, after, after + count, text, session.incarnation);
     });
   }
 

@@ -19,15 +19,22 @@ interface RunRow {
   readonly agent: string | null;
 }
 
+type SealedRun = RunRow & { readonly seal: number };
+
 const RUN_COLUMNS = `run_id AS runId, status, first_id AS firstId, last_id AS lastId, started_at AS startedAt,
   ended_at AS endedAt, code, request_id AS requestId, agent, seal`;
+
+/** Runs that may end between the beginning and the end of one: our sender has none, an imported session may. */
+const MAX_SIDE_BY_SIDE = 200;
 
 const RUN_STATEMENTS = {
   find: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND run_id = ?`,
   list: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND first_id < ? ORDER BY first_id DESC LIMIT ?`,
-  going: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND first_id <= ? AND coalesce(last_id > ?, 1)
+  live: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_live WHERE session = ? AND first_id <= ? AND last_id IS NULL
     ORDER BY first_id LIMIT 1`,
-  endedBefore: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND last_id < ? ORDER BY last_id DESC LIMIT 1`,
+  endedAfter: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id > ? ORDER BY last_id
+    LIMIT ${MAX_SIDE_BY_SIDE}`,
+  endedBefore: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id < ? ORDER BY last_id DESC LIMIT 1`,
   endedUpTo: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND last_id <= ?`,
   save: `INSERT OR REPLACE INTO runs (session, run_id, status, first_id, last_id, started_at, ended_at, code, request_id,
     agent, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -47,26 +54,30 @@ export class RunRows {
 
   /** Those that began before record `before`, newest first. */
   list(session: number, before: number, limit: number): readonly RunInfo[] {
-    const rows = this.#sql.list.all(session, before, limit) as unknown as (RunRow & { seal: number })[];
+    const rows = this.#sql.list.all(session, before, limit) as unknown as SealedRun[];
     return rows.map((row) => describeRun(prove(session, row)));
   }
 
   /** The first of those that go on past record `id`. */
   findGoing(session: number, id: number): RunInfo | undefined {
-    const row = this.#sql.going.get(session, id, id) as (RunRow & { seal: number }) | undefined;
-    return row === undefined ? undefined : describeRun(prove(session, row));
+    const live = this.#sql.live.get(session, id) as SealedRun | undefined;
+    let first = live === undefined ? undefined : prove(session, live);
+    for (const row of this.#sql.endedAfter.iterate(session, id) as Iterable<unknown>) {
+      const run = prove(session, row as SealedRun);
+      if (run.firstId <= id && (first === undefined || run.firstId < first.firstId)) first = run;
+    }
+    return first === undefined ? undefined : describeRun(first);
   }
 
   /** The last of those that ended before record `id`. */
   findEndedBefore(session: number, id: number): RunInfo | undefined {
-    const row = this.#sql.endedBefore.get(session, id) as (RunRow & { seal: number }) | undefined;
+    const row = this.#sql.endedBefore.get(session, id) as SealedRun | undefined;
     return row === undefined ? undefined : describeRun(prove(session, row));
   }
 
   /** Throws where one of those that ended at record `id` or before is damaged. */
   assertEnded(session: number, id: number): void {
-    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>)
-      prove(session, row as RunRow & { seal: number });
+    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>) prove(session, row as SealedRun);
   }
 
   /** False when it had begun before. */
@@ -95,7 +106,7 @@ export class RunRows {
   }
 
   #find(session: number, runId: string): RunRow | undefined {
-    const row = this.#sql.find.get(session, runId) as (RunRow & { seal: number }) | undefined;
+    const row = this.#sql.find.get(session, runId) as SealedRun | undefined;
     return row === undefined ? undefined : prove(session, row);
   }
 

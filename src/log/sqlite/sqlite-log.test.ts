@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createEntry } from "../entry.ts";
+import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
 import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
@@ -58,5 +59,78 @@ test("what waits for the disk is bounded: more is refused by name, and nothing e
   const last = (await log.getSession("s"))?.lastId ?? 0;
   expect(last).toBe(outcomes.length - refused.length);
   await append(last);
+  await log.close();
+});
+
+test("an argument nobody understands harms its caller alone", async () => {
+  const log = await openSqliteLog(join(folder, "arguments.db"));
+  const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+  const entries = [createEntry({ envelope: { session_id: "s", event_id: 1 }, event: { type: "custom", value: 1 } })];
+  const good = log.append({ sessionId: "s", epoch: lease.epoch, expectedLastId: 0, entries });
+  const bad = [
+    log.release({} as never),
+    log.deleteSession((() => 0) as never),
+    log.renameSession("s", (() => 0) as never),
+    log.renew({ ...lease, epoch: (() => 0) as never }, 1000),
+    log.append({ sessionId: "s", epoch: {} as never, expectedLastId: 1, entries: [] }),
+  ];
+  expect((await Promise.allSettled(bad)).map(({ status }) => status)).toEqual(bad.map(() => "rejected"));
+  expect(await good).toEqual({ lastId: 1 });
+  expect((await log.getSession("s"))?.lastId).toBe(1);
+  await log.close();
+});
+
+test("a write-ahead log without its store is not taken for that of a new one", async () => {
+  const path = join(folder, "stray.db");
+  writeFileSync(`${path}-wal`, "what is left");
+  await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });
+  rmSync(`${path}-wal`);
+  await (await openSqliteLog(path)).close();
+});
+
+test("what was committed to a session is not shown as of another that took its name", async () => {
+  const path = join(folder, "anew.db");
+  const [mine, others] = [await openSqliteLog(path), await openSqliteLog(path)];
+  const lease = await mine.acquire("s", { holder: "h", ttlMs: 60_000 });
+  const write = (log: Log, epoch: number, value: string, after: number) => {
+    const envelope = { session_id: "s", event_id: after + 1 };
+    const entries = [createEntry({ envelope, event: { type: "custom", value } })];
+    return log.append({ sessionId: "s", epoch, expectedLastId: after, entries });
+  };
+  const stop = mine.watch("s", () => undefined);
+  await write(mine, lease.epoch, "old", 0);
+  await others.deleteSession("s");
+  const { epoch } = await others.acquire("s", { holder: "o", ttlMs: 60_000 });
+  await write(others, epoch, "new", 0);
+  // Whatever is still in memory here, a reader of the new session must not be given it.
+  const seen: string[] = [];
+  for await (const page of followRecords(mine, "s", { after: 0 })) seen.push(page.text);
+  expect(seen.join("")).toContain("new");
+  expect(seen.join("")).not.toContain("old");
+  stop();
+  await mine.close();
+  await others.close();
+});
+
+test("retention lets others write in between, and misses no session", async () => {
+  const path = join(folder, "many.db");
+  const log = await openSqliteLog(path, { now: () => 1e6 });
+  const sessions = Array.from({ length: 450 }, (_, index) => `s${index}`);
+  await Promise.all(
+    sessions.map(async (sessionId) => {
+      const { epoch } = await log.acquire(sessionId, { holder: "h", ttlMs: 1e6 });
+      const envelope = { session_id: sessionId, run_id: "r", ts: 1 };
+      const entries = [
+        createEntry({ envelope: { ...envelope, event_id: 1 }, event: { type: "run_start", run_id: "r" } }),
+        createEntry({ envelope: { ...envelope, event_id: 2 }, event: { type: "reply", reply: "x" } }),
+      ];
+      await log.append({ sessionId, epoch, expectedLastId: 0, entries });
+    }),
+  );
+  expect(await log.prune({ maxBytes: 1e9 })).toMatchObject({ runs: 0 });
+  const { bytes } = (await log.getSession("s0")) ?? { bytes: 0 };
+  expect((await log.prune({ maxBytes: bytes * 100 })).runs).toBeGreaterThan(300);
+  expect((await log.prune({ maxAgeMs: 10 })).runs).toBeGreaterThan(50);
+  for (const sessionId of sessions) expect((await log.getSession(sessionId))?.firstId).toBe(3);
   await log.close();
 });

@@ -3,6 +3,8 @@
  * may do the same with the same file. Who follows a session written here is fed from memory after the commit; for what
  * others write, the file is asked now and then whether it has changed.
  */
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { BoundedMap, LoomError } from "../../protocol/index.ts";
 import { assertBatch } from "../entry.ts";
 import { Feed } from "../feed.ts";
@@ -24,9 +26,19 @@ import {
   type RetentionPolicy,
   type RunInfo,
   type SessionInfo,
+  type WatchOptions,
 } from "../log.ts";
-import type { Page } from "../page.ts";
-import { assertCommand, assertFirstId, assertName, assertTerm, assertTitle, boundList } from "../rules.ts";
+import { Page } from "../page.ts";
+import {
+  assertCommand,
+  assertFirstId,
+  assertName,
+  assertTerm,
+  assertText,
+  assertTitle,
+  boundList,
+  SETTLED_COMMANDS_MS,
+} from "../rules.ts";
 import { type ConnectionOptions, prepareStore } from "./connection.ts";
 import type { Operation } from "./operations.ts";
 import { Reader } from "./reader.ts";
@@ -57,6 +69,8 @@ export interface SqliteLogOptions {
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
 const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
 const MAX_RECENT_ROWS = 4096;
+/** Between two transactions that tidy up: other processes want to write too. */
+const BREATH_MS = 4;
 /** Sessions whose run is remembered. */
 const MAX_SESSIONS = 10_000;
 
@@ -65,8 +79,11 @@ export async function openSqliteLog(path: string, options: SqliteLogOptions = {}
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
   const { maxCheckBytes = MAX_CHECK_BYTES, maxQueueBytes = MAX_QUEUE_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
   const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxQueueBytes, maxRecentRows };
-  const file = prepareStore(path, connection);
-  return new SqliteLog(path, file, connection, options);
+  if (path === "") throw new LoomError("store_failed", "a store needs a path");
+  // It is opened again and again, also after the process has gone to another folder.
+  const place = resolve(path);
+  const file = prepareStore(place, connection);
+  return new SqliteLog(place, file, connection, options);
 }
 
 class SqliteLog implements Log {
@@ -82,6 +99,8 @@ class SqliteLog implements Log {
   readonly #marks = new Map<string, string | undefined>();
   /** The run of each session's last batch that changed an index: it is in there. */
   readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
+  /** The latest of each session: an epoch is of one incarnation only. */
+  readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
   #closed = false;
 
   constructor(path: string, file: string, connection: ConnectionOptions, options: SqliteLogOptions) {
@@ -114,21 +133,23 @@ class SqliteLog implements Log {
   }
 
   async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+    assertText("session", sessionId);
     assertTitle(title);
     await this.#write({ do: "rename", sessionId, title });
     return this.#describe(sessionId);
   }
 
-  async deleteSession(sessionId: string): Promise<boolean> {
-    const known = await this.#write<boolean>({ do: "delete", sessionId });
+  async deleteSession(sessionId: string, { epoch }: { readonly epoch?: number } = {}): Promise<boolean> {
+    assertText("session", sessionId);
+    const known = await this.#write<boolean>({ do: "delete", sessionId, epoch });
     this.#runs.delete(sessionId);
     this.#feed.forget(sessionId);
     this.#sweep();
     return known;
   }
 
-  async listOrphans({ limit }: { readonly limit?: number } = {}): Promise<readonly string[]> {
-    return this.#openReader().listOrphans(boundList(limit));
+  async listOrphans(options: ListOptions = {}): Promise<readonly string[]> {
+    return this.#openReader().listOrphans(options);
   }
 
   async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
@@ -138,16 +159,19 @@ class SqliteLog implements Log {
     const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, now: this.#now() });
     // Somebody else may have written since, or made the session anew: what is in memory is not joined to what comes.
     this.#runs.delete(sessionId);
+    this.#leases.set(sessionId, lease);
     this.#feed.forget(sessionId);
     return lease;
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
+    assertText("session", sessionId);
     assertTerm(ttlMs);
     return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
   }
 
   async release({ sessionId, epoch }: Lease): Promise<void> {
+    assertText("session", sessionId);
     await this.#write({ do: "release", sessionId, epoch });
     this.#feed.hint(sessionId);
   }
@@ -162,7 +186,10 @@ class SqliteLog implements Log {
     await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now });
     const lastId = expectedLastId + count;
     if (changes !== undefined) this.#runs.set(sessionId, changes.begins.at(-1)?.runId ?? "");
-    if (count > 0) this.#feed.publish(sessionId, expectedLastId, lastId, text);
+    const lease = this.#leases.get(sessionId);
+    // Where it is not known whose it is, those who follow read the store.
+    if (count > 0 && lease?.epoch === epoch)
+      this.#feed.publish(new Page(sessionId, expectedLastId, lastId, text, lease.incarnation));
     else this.#feed.hint(sessionId);
     return { lastId };
   }
@@ -182,8 +209,8 @@ class SqliteLog implements Log {
     return this.#feed.peek(sessionId, after);
   }
 
-  watch(sessionId: string, listener: () => void): () => void {
-    const unwatch = this.#feed.watch(sessionId, listener);
+  watch(sessionId: string, listener: () => void, options?: WatchOptions): () => void {
+    const unwatch = this.#feed.watch(sessionId, listener, options);
     if (this.#poll === undefined && !this.#closed) {
       this.#poll = setInterval(() => this.#look(), this.#pollMs);
       this.#poll.unref();
@@ -197,11 +224,14 @@ class SqliteLog implements Log {
     };
   }
 
-  /** Looks whether somebody has written what one of the watchers may want to know. */
+  /** Looks whether somebody else has written what one of the watchers may want to know. */
   #look(): void {
     try {
       const version = this.#reader.readVersion();
       if (version === this.#version) return;
+      // What this process has written it knows. Whether others have, the writing thread sees with every group; when
+      // there was none since the last look, it can only have been others.
+      if (this.#writer.takeNews() === "own") return;
       this.#version = version;
       for (const sessionId of this.#feed.watched) {
         const mark = this.#reader.readMark(sessionId);
@@ -266,15 +296,29 @@ class SqliteLog implements Log {
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
     const total = { runs: 0, records: 0, bytes: 0 };
-    for (let more = true; more;) {
-      const operation: Operation = { do: "prune", maxAgeMs, maxSessionBytes, maxBytes, now };
-      const part = await this.#write<PruneReport & { more: boolean }>(operation);
-      total.runs += part.runs;
-      total.records += part.records;
-      total.bytes += part.bytes;
-      more = part.more;
+    const add = ({ runs, records, bytes }: PruneReport): void => {
+      total.runs += runs;
+      total.records += records;
+      total.bytes += bytes;
+    };
+    let kept = 0;
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const operation: Operation = { do: "prune", after, maxAgeMs, maxSessionBytes, now };
+      const part: PruneReport & { kept: number; after?: number } = await this.#write(operation);
+      add(part);
+      kept += part.kept;
+      ({ after } = part);
+      if (after !== undefined) await pause(BREATH_MS);
     }
-    while (await this.#write<boolean>({ do: "sweep" }));
+    for (let excess = kept - (maxBytes ?? kept); excess > 0;) {
+      const part = await this.#write<PruneReport>({ do: "prune-oldest", excess });
+      add(part);
+      excess = part.runs === 0 ? 0 : excess - part.bytes;
+      if (excess > 0) await pause(BREATH_MS);
+    }
+    const before = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
+    while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(BREATH_MS);
+    while (await this.#write<boolean>({ do: "sweep" })) await pause(BREATH_MS);
     return total;
   }
 

@@ -43,6 +43,7 @@ export class Store {
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
   readonly #sql: Statements<typeof STATEMENTS>;
+  #isNews = false;
 
   /** `maxRecentRows`: see `SqliteLogOptions`. */
   constructor(db: DatabaseSync, maxRecentRows: number) {
@@ -60,7 +61,16 @@ export class Store {
 
   begin(): void {
     this.#sql.begin.run();
-    if (this.#heads.refresh()) this.#compactor.forget();
+    if (!this.#heads.refresh()) return;
+    this.#compactor.forget();
+    this.#isNews = true;
+  }
+
+  /** Whether other connections have written since this was last asked. */
+  takeNews(): boolean {
+    const isNews = this.#isNews;
+    this.#isNews = false;
+    return isNews;
   }
 
   commit(): void {
@@ -103,6 +113,10 @@ export class Store {
         return this.#submit(operation);
       case "prune":
         return this.#pruner.prune(operation);
+      case "prune-oldest":
+        return this.#pruner.pruneOldest(operation);
+      case "drop-commands":
+        return this.#pruner.dropCommands(operation);
       case "sweep":
         return this.#pruner.sweep();
     }
@@ -186,9 +200,10 @@ export class Store {
     return this.#heads.get(sessionId);
   }
 
-  #delete({ sessionId }: Of<"delete">): boolean {
+  #delete({ sessionId, epoch }: Of<"delete">): boolean {
     const head = this.#heads.find(sessionId);
     if (head === undefined) return false;
+    if (epoch !== undefined) this.#fence(sessionId, epoch);
     this.#heads.save(head, { sessionId: null, firstId: head.lastId + 1 });
     this.#sessions.markUnswept(head.row);
     this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);

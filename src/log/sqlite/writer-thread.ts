@@ -35,6 +35,10 @@ function close(): void {
   db?.close();
 }
 
+function isOfSqlite(error: unknown): boolean {
+  return (error as { readonly errcode?: unknown }).errcode !== undefined;
+}
+
 function applyOne(store: Store, operation: Operation): Result {
   try {
     const value = store.apply(operation);
@@ -46,7 +50,7 @@ function applyOne(store: Store, operation: Operation): Result {
   }
 }
 
-function applyAll(operations: readonly Operation[]): Answer {
+function applyAll(operations: readonly Operation[]): Answer["results"] {
   try {
     const { store } = open();
     try {
@@ -64,9 +68,9 @@ function applyAll(operations: readonly Operation[]): Answer {
     } catch {
       // It is gone either way.
     }
-    // Damage is of one session: the others need not suffer for it.
-    if (error instanceof LoomError && error.code === "store_corrupt" && operations.length > 1)
-      return operations.flatMap((operation) => applyAll([operation]));
+    // Damage is of one session, and an argument nobody understands of one caller: the others need not suffer for it.
+    const isOfOne = error instanceof LoomError ? error.code === "store_corrupt" : !isOfSqlite(error);
+    if (isOfOne && operations.length > 1) return operations.flatMap((operation) => applyAll([operation]));
     const failure = { error: toPlainError(asStoreError(error, path)) };
     return operations.map(() => failure);
   }
@@ -87,7 +91,8 @@ function compact(): void {
 
 parentPort?.on("message", (request: Group | "close") => {
   if (request !== "close") {
-    parentPort?.postMessage(applyAll(unpackGroup(request)));
+    const results = applyAll(unpackGroup(request));
+    parentPort?.postMessage({ results, isNews: current?.store.takeNews() ?? true } satisfies Answer);
     compact();
     return;
   }

@@ -40,6 +40,7 @@ export class Writer {
   readonly #maxQueueBytes: number;
   /** Groups on their way, oldest first. */
   readonly #sent: (readonly Waiting[])[] = [];
+  #news: "own" | "others" | undefined;
   #failure: LoomError | undefined;
   #closing: { readonly done: Promise<void>; resolve(): void } | undefined;
 
@@ -75,6 +76,13 @@ export class Writer {
     }) as Promise<T>;
   }
 
+  /** Who has written since this was last asked, as far as groups have shown; undefined when there was no group. */
+  takeNews(): "own" | "others" | undefined {
+    const news = this.#news;
+    this.#news = undefined;
+    return news;
+  }
+
   /** Resolves when all that was asked for is done and the thread has ended. */
   async close(): Promise<void> {
     if (this.#closing === undefined) {
@@ -101,7 +109,19 @@ export class Writer {
     // What waits for the disk keeps the process alive.
     this.#worker ??= this.#start();
     this.#worker.ref();
-    this.#worker.postMessage(packGroup(group.map(({ operation }) => operation)));
+    try {
+      this.#worker.postMessage(packGroup(group.map(({ operation }) => operation)));
+    } catch (error) {
+      // Something in it cannot go to another thread: nobody has seen the group. The others in it go again.
+      this.#sent.pop();
+      const [unsendable, others] = partition(group, ({ operation }) => isSendable(operation));
+      const [bad, good] = unsendable.length === 0 ? [others, []] : [unsendable, others];
+      for (const { operation } of good) this.#queuedLength += lengthOf(operation);
+      this.#queue = [...good, ...this.#queue];
+      const failure = new LoomError("store_failed", "an argument cannot be sent to the store", {}, { cause: error });
+      for (const waiting of bad) waiting.reject(failure);
+      this.#send();
+    }
   }
 
   #findGroupEnd(): number {
@@ -115,7 +135,8 @@ export class Writer {
     return end;
   }
 
-  #settle(results: Answer): void {
+  #settle({ results, isNews }: Answer): void {
+    this.#news = isNews || this.#news === "others" ? "others" : "own";
     const group = this.#sent.shift() ?? [];
     for (const [index, waiting] of group.entries()) settleOne(waiting, results === null ? null : results[index]);
     this.#send();
@@ -133,6 +154,21 @@ export class Writer {
     this.#queuedLength = 0;
     for (const { reject } of failed) reject(this.#failure);
   }
+}
+
+function isSendable(operation: Operation): boolean {
+  try {
+    structuredClone(operation);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Those it is not true of, and those it is. */
+function partition<T>(items: readonly T[], isTrue: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
+  const { no = [], yes = [] } = Object.groupBy(items, (item) => (isTrue(item) ? "yes" : "no"));
+  return [no, yes];
 }
 
 /** Roughly its bytes. */
