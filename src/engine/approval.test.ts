@@ -208,4 +208,35 @@ describe("an approval", () => {
     await run.cancel();
     await expectValid(log);
   });
+
+  it("asked about again while the answer is on its way, waits until it is durable", async () => {
+    const log = await createFaultyLog();
+    const session = await openSession(log, SESSION, { repairMs: 100_000 });
+    const run = await session.startRun({ runId: "r" });
+    const first = run.requestApproval(request);
+    await run.emit({ type: "custom", value: "asked" });
+    const gate = Promise.withResolvers<void>();
+    log.onAppend = async () => {
+      await gate.promise;
+      throw new Error("gone");
+    };
+    run.answerApproval({ callId: "c", decision: "approved" });
+    const second = run.requestApproval(request);
+    gate.resolve();
+    await expect(first).rejects.toMatchObject({ code: "store_failed" });
+    await expect(second).rejects.toMatchObject({ code: "store_failed" });
+  });
+
+  it("asked about again after the answer was durable, gives it at once", async () => {
+    const { run } = await setUp();
+    const first = run.requestApproval(request);
+    const again = (async () => {
+      const { durable } = run.answerApproval({ callId: "c", decision: "approved" });
+      const early = run.requestApproval(request);
+      await durable;
+      return [await early, await run.requestApproval(request)];
+    })();
+    const answer = await first;
+    expect(await again).toEqual([answer, answer]);
+  });
 });

@@ -1,5 +1,6 @@
 /**
- * Tries something again after a failure, with pauses that double, and a last time. It keeps no process alive.
+ * Tries something again after a failure, with pauses that double up to a limit, until it works or is stopped. It keeps
+ * no process alive.
  */
 export class BackOff {
   readonly #firstMs: number;
@@ -16,8 +17,9 @@ export class BackOff {
   /** Plans the next try; one that fails plans another. */
   plan(): void {
     clearTimeout(this.#timer);
-    if (this.#isStopped || this.#tries >= MAX_TRIES) return;
-    const pause = Math.min(this.#firstMs * 2 ** this.#tries++, MAX_PAUSE_MS);
+    if (this.#isStopped) return;
+    const pause = Math.min(this.#firstMs * 2 ** this.#tries, Math.max(MAX_PAUSE_MS, this.#firstMs));
+    this.#tries = Math.min(this.#tries + 1, MAX_DOUBLINGS);
     this.#timer = setTimeout(() => void this.#attempt().catch(() => this.plan()), pause);
     this.#timer.unref();
   }
@@ -34,5 +36,6 @@ export class BackOff {
   }
 }
 
-const MAX_TRIES = 20;
 const MAX_PAUSE_MS = 10_000;
+/** So that the pause stays a number. */
+const MAX_DOUBLINGS = 30;

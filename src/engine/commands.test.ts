@@ -101,6 +101,69 @@ describe("cancel", () => {
     expect((await session.startRun({ runId: "r" })).status).toBe("live");
   });
 
+  it("is looked up once, whatever else is looked for", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION, { inboxMs: 0 });
+    await (await session.startRun({ runId: "old", requestId: "over" })).finish();
+    let lists = 0;
+    let gets = 0;
+    const { listRuns, getRun } = log;
+    log.listRuns = (...args) => {
+      lists++;
+      return listRuns.apply(log, args);
+    };
+    log.getRun = (...args) => {
+      gets++;
+      return getRun.apply(log, args);
+    };
+    for (let i = 0; i < 10; i++) await log.submit(command("cancel", { request_id: `nobody-${i}` }));
+    for (let i = 0; i < 10; i++) await log.submit(command("cancel", { run_id: `no-run-${i}` }));
+    await session.idle();
+    // Each hint was a look of its own; none of them asked twice.
+    expect(gets).toBe(10);
+    expect(lists).toBeLessThanOrEqual(10);
+    const before = lists;
+    for (let i = 0; i < 5; i++) await session.idle();
+    expect([lists, gets]).toEqual([before, 10]);
+    // A run that begins now is still found, and so is one that was over.
+    const late = await session.startRun({ runId: "no-run-3" });
+    expect((await late.ended).status).toBe("cancelled");
+    expect((await sendCommand(log, command("cancel", { request_id: "over" }))).outcome).toMatchObject({
+      details: { effect: false },
+    });
+    await session.close();
+    await expectValid(log);
+  });
+
+  it("of the same run, twice and before it, is answered twice", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const [first, second] = [command("cancel", { request_id: "q" }), command("cancel", { request_id: "q" })];
+    for (const one of [first, second]) await log.submit(one);
+    await session.idle();
+    await (
+      await session.startRun({ requestId: "q" })
+    ).ended;
+    await session.idle();
+    expect((await log.getCommand(SESSION, first.commandId))?.outcome).toMatchObject({ code: "done" });
+    expect((await log.getCommand(SESSION, second.commandId))?.outcome).toMatchObject({ details: { effect: false } });
+    await session.close();
+  });
+
+  it("past the limit of those that wait is given up at once", async () => {
+    const log = wrapLog(await createLog());
+    const commands = Array.from({ length: 250 }, (_, i) => command("cancel", { request_id: `nobody-${i}` }));
+    await log.createSession(SESSION);
+    for (const one of commands) await log.submit(one);
+    const session = await openSession(log, SESSION, { maxCancelsAhead: 7 });
+    await session.idle();
+    expect(await log.listPending(SESSION)).toHaveLength(7);
+    const last = await log.getCommand(SESSION, commands.at(-1)?.commandId ?? "");
+    expect(last?.outcome).toMatchObject({ code: "unknown_run" });
+    expect(log.appends.length).toBeLessThan(10);
+    await session.close();
+  });
+
   it("is carried out once, though the log failed in between", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 1 });
@@ -217,6 +280,25 @@ describe("enqueue", () => {
     await session.close();
   });
 
+  it("that cannot be written does not keep those behind it waiting", async () => {
+    const log = await createLog({ limits: { maxEventBytes: 2000 } });
+    const seen: string[] = [];
+    const session = await openSession(log, SESSION, {
+      onRun: async ({ runId }) => {
+        seen.push(runId);
+      },
+    });
+    const large = command("enqueue", { run_id: "large", message: "x".repeat(5000) });
+    const long = command("enqueue", { run_id: "long", agent: "a".repeat(1100) });
+    for (const one of [large, long, command("enqueue", { run_id: "good" })]) await log.submit(one);
+    await session.idle();
+    expect((await log.getCommand(SESSION, large.commandId))?.outcome).toMatchObject({ code: "event_too_large" });
+    expect((await log.getCommand(SESSION, long.commandId))?.outcome).toMatchObject({ code: "invalid_event" });
+    expect(seen).toEqual(["good"]);
+    await session.close();
+    await expectValid(log);
+  });
+
   it("past the limit is refused, the oldest stay", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
@@ -258,5 +340,58 @@ describe("sendCommand", () => {
     const sent = await Promise.all(toggles.map((toggle) => sendCommand(otherProcess(log), toggle)));
     expect(sent.map(({ outcome }) => outcome?.code)).toEqual(toggles.map(() => "done"));
     expect(await expectValid(log)).toHaveLength(6);
+  });
+
+  it("must not end a run that an agent could resume", async () => {
+    const log = await createLog();
+    const dead = await openSession(log, SESSION);
+    await dead.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "", completed: false }] });
+    const run = await dead.startRun({ runId: "r" });
+    const checkpoint = {
+      type: "checkpoint",
+      checkpoint_id: "k",
+      timestamp: "2026-01-01T00:00:00Z",
+      step: 0,
+      state: {},
+    };
+    await run.emit(checkpoint);
+    const question = { callId: "c", name: "rm", arguments: {} };
+    void run.requestApproval(question);
+    await dead.close({ run: "leave" });
+
+    const toggle = command("toggle", { list_id: "l", item_id: "i", completed: true });
+    expect((await sendCommand(log, toggle)).outcome).toMatchObject({ code: "done" });
+    const approve = command("approve", { run_id: "r", call_id: "c", decision: "approved" });
+    expect((await sendCommand(log, approve)).outcome).toMatchObject({ code: "done" });
+    expect(await log.getRun(SESSION, "r")).toMatchObject({ status: "live" });
+
+    const answers: unknown[] = [];
+    const next = await openSession(log, SESSION, {
+      resume: async (found) => {
+        answers.push(await found.run.requestApproval(question));
+      },
+    });
+    expect(next.recovered).toEqual([{ runId: "r", outcome: "resumed" }]);
+    await next.idle();
+    expect(answers).toMatchObject([{ decision: "approved" }]);
+    expect(await log.getRun(SESSION, "r")).toMatchObject({ status: "completed" });
+    await expectValid(log);
+  });
+
+  it("ends a run that nobody could resume, and cancels one that somebody could", async () => {
+    const log = await createLog();
+    const dead = await openSession(log, SESSION);
+    const run = await dead.startRun({ runId: "r" });
+    await run.emit({ type: "checkpoint", checkpoint_id: "k", timestamp: "2026-01-01T00:00:00Z", step: 0, state: {} });
+    await dead.close({ run: "leave" });
+    expect((await sendCommand(log, command("cancel", { run_id: "r" }))).outcome).toMatchObject({ code: "done" });
+    expect(await log.getRun(SESSION, "r")).toMatchObject({ status: "cancelled" });
+
+    const other = await openSession(log, SESSION);
+    await other.startRun({ runId: "s" });
+    await other.close({ run: "leave" });
+    await sendCommand(log, command("toggle", { list_id: "l", item_id: "i", completed: true }));
+    expect(await log.getRun(SESSION, "s")).toMatchObject({ status: "error", code: "interrupted" });
+    await expectValid(log);
   });
 });

@@ -5,7 +5,7 @@
  * Two kinds of commands go on waiting in the log: messages whose turn has not come, and a cancel whose run has not
  * appeared. The second is given up after a while.
  */
-import type { CommandOutcome, CommandState, Log, Settlement } from "../log/log.ts";
+import type { CommandOutcome, CommandState, Log, RunInfo, Settlement } from "../log/log.ts";
 import {
   BoundedMap,
   type ErrorCode,
@@ -35,6 +35,8 @@ export interface InboxOptions {
   readonly maxQueuedRuns: number;
   /** How long a cancel waits for a run nobody has heard of; then `unknown_run`. */
   readonly cancelAheadMs: number;
+  /** Cancels that wait so; more are answered `unknown_run` at once. */
+  readonly maxCancelsAhead: number;
 }
 
 interface Target {
@@ -56,12 +58,20 @@ const ANSWERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const MAX_ANSWERED = 1000;
 const RUNS_SEARCHED = 100;
+/** Answers that go into one append. */
+const MAX_SETTLED_AT_ONCE = 100;
 
 export class Inbox {
   readonly #host: InboxHost;
   readonly #options: InboxOptions;
   #queue: CommandState[] = [];
   #aheads: CommandState[] = [];
+  /** Cancels whose run was looked for in vain: only a run that begins from now on can be theirs. */
+  readonly #lookedUp = new Set<string>();
+  /** Cancels that are given up in this pass. */
+  #unknown: Settlement[] = [];
+  /** The latest runs, read once in a pass. */
+  #latest: Promise<readonly RunInfo[]> | undefined;
   /** Questions answered through this inbox, also those of runs that are over. */
   readonly #answered = new BoundedMap<true>(MAX_ANSWERED);
 
@@ -80,6 +90,10 @@ export class Inbox {
     const { log, sessionId } = this.#host;
     const pending = await log.listPending(sessionId, log.limits.maxPendingCommands);
     this.#aheads = [];
+    this.#unknown = [];
+    this.#latest = undefined;
+    const ids = new Set(pending.map(({ commandId }) => commandId));
+    for (const commandId of this.#lookedUp) if (!ids.has(commandId)) this.#lookedUp.delete(commandId);
     this.#queue = pending.filter(({ kind }) => kind === "enqueue");
     for (const command of pending) {
       try {
@@ -89,6 +103,8 @@ export class Inbox {
         await this.#settle({ commandId: command.commandId, outcome: { code: error.code, message: error.message } });
       }
     }
+    for (let at = 0; at < this.#unknown.length; at += MAX_SETTLED_AT_ONCE)
+      await this.#settle(...this.#unknown.slice(at, at + MAX_SETTLED_AT_ONCE));
     for (const { commandId } of this.#queue.slice(this.#options.maxQueuedRuns))
       await this.refuse(commandId, new LoomError("queue_full", `${this.#options.maxQueuedRuns} messages wait already`));
   }
@@ -107,8 +123,10 @@ export class Inbox {
 
   /** The cancel that came before its run, if one did. */
   takeAhead(origin: RunOrigin): CommandState | undefined {
-    const found = this.#aheads.find(({ body }) => isTarget(readTarget(body), origin));
+    const [found, ...others] = this.#aheads.filter(({ body }) => isTarget(readTarget(body), origin));
     if (found !== undefined) this.#aheads = this.#aheads.filter((command) => command !== found);
+    // Now there is a run they may have meant.
+    for (const { commandId } of others) this.#lookedUp.delete(commandId);
     return found;
   }
 
@@ -146,23 +164,32 @@ export class Inbox {
       await this.refuse(first.commandId, error, { commandId, outcome: done({ cancelled: first.commandId }) });
       return;
     }
-    if (!isNamed || (await this.#isOver(target))) {
+    const statuses = isNamed && !this.#lookedUp.has(commandId) ? await this.#findStatuses(target) : [];
+    if (!isNamed || statuses.some((status) => status !== "live")) {
       await this.#settle({ commandId, outcome: done({ effect: false }) });
       return;
     }
-    const command = { commandId, body, createdAt } as CommandState;
-    if (this.#host.now() - createdAt < this.#options.cancelAheadMs) this.#aheads.push(command);
-    else await this.#settle({ commandId, outcome: { code: "unknown_run", message: "no such run appeared" } });
+    // One that the log holds as live has just ended, and will be found so.
+    if (statuses.length === 0) this.#lookedUp.add(commandId);
+    const { cancelAheadMs, maxCancelsAhead } = this.#options;
+    const isLate = this.#host.now() - createdAt >= cancelAheadMs;
+    if (!isLate && this.#aheads.length < maxCancelsAhead) {
+      this.#aheads.push({ commandId, body, createdAt } as CommandState);
+      return;
+    }
+    const message = isLate ? "no such run appeared" : `${maxCancelsAhead} cancels wait for their runs already`;
+    this.#unknown.push({ commandId, outcome: { code: "unknown_run", message } });
   }
 
-  async #isOver({ runId, requestId }: Target): Promise<boolean> {
+  /** Of the runs in the log that are meant. */
+  async #findStatuses({ runId, requestId }: Target): Promise<readonly RunInfo["status"][]> {
     const { log, sessionId } = this.#host;
     if (runId !== undefined) {
       const run = await log.getRun(sessionId, runId);
-      return run !== undefined && run.status !== "live";
+      return run === undefined ? [] : [run.status];
     }
-    const runs = await log.listRuns(sessionId, { limit: RUNS_SEARCHED });
-    return runs.some((run) => run.requestId === requestId && run.status !== "live");
+    this.#latest ??= log.listRuns(sessionId, { limit: RUNS_SEARCHED });
+    return (await this.#latest).flatMap((run) => (run.requestId === requestId ? [run.status] : []));
   }
 
   async #approve({ commandId, body }: CommandState): Promise<void> {
@@ -176,7 +203,8 @@ export class Inbox {
         throw new LoomError("already_answered", `call ${reply.callId} was answered before`);
       if (liveRun?.work.findCall(reply.callId) !== undefined)
         throw new LoomError("approval_mismatch", `call ${reply.callId} is of run ${liveRun.runId}, not of ${runId}`);
-      if (await this.#isOver({ runId, requestId: undefined })) throw new LoomError("run_ended", `run ${runId} is over`);
+      const [status = "live"] = await this.#findStatuses({ runId, requestId: undefined });
+      if (status !== "live") throw new LoomError("run_ended", `run ${runId} is over`);
       throw new LoomError("unknown_call", `there is no call ${reply.callId} that waits`);
     }
     const settle = (eventId: number): Settlement => ({ commandId, outcome: { code: "done", eventId } });

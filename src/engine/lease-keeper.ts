@@ -13,6 +13,9 @@ export interface LeaseKeeperOptions {
   readonly onRenewed: () => void;
 }
 
+/** A longer one would overflow the clock, and a lease is an occasion to look around. */
+const MAX_INTERVAL_MS = 60 * 60 * 1000;
+
 export class LeaseKeeper {
   readonly #log: Log;
   readonly #options: LeaseKeeperOptions;
@@ -24,8 +27,14 @@ export class LeaseKeeper {
     this.#log = log;
     this.#lease = lease;
     this.#options = options;
-    this.#timer = setInterval(() => void this.#renew(), Math.max(1, options.ttlMs / 3));
+    this.#timer = setInterval(() => void this.#renew(), Math.min(Math.max(1, options.ttlMs / 3), MAX_INTERVAL_MS));
     this.#timer.unref();
+  }
+
+  /** While this is true, the process lives on for the session, whatever else it has to do. */
+  keepAlive(isNeeded: boolean): void {
+    if (isNeeded) this.#timer.ref();
+    else this.#timer.unref();
   }
 
   get lease(): Lease {

@@ -62,7 +62,11 @@ const MAX_REASON_LENGTH = 1000;
 
 /** What went wrong, in words that fit into a record. */
 export function describeError(error: unknown): string {
-  return shorten(error instanceof Error ? error.message : String(error));
+  try {
+    return shorten(String(error instanceof Error ? error.message : error));
+  } catch {
+    return "an error without words";
+  }
 }
 
 export function shorten(text: string): string {

@@ -362,3 +362,21 @@ function invalid(event: AnyEvent, message: string): LoomError {
 function tooMany(message: string): LoomError {
   return new LoomError("too_many_open", message);
 }
+
+/** Those whose values are kept here: they must not change with the caller's objects. */
+export function isKept({ type }: AnyEvent): boolean {
+  return type === "tool_approval" || type === "tool_approval_result";
+}
+
+const CUT_LENGTH = 100;
+
+const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message"]);
+
+/** A closing event with short texts; names and ids stay, or it would be about something else. */
+export function cutTexts(event: AnyEvent): AnyEvent {
+  const entries = Object.entries(event).map(([name, value]: [string, unknown]) => {
+    if (name === "result" && typeof value === "object") return [name, { Err: "interrupted" }];
+    return [name, typeof value === "string" && TEXTS.has(name) ? value.slice(0, CUT_LENGTH).toWellFormed() : value];
+  });
+  return Object.fromEntries(entries) as AnyEvent;
+}

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Log } from "../log/log.ts";
-import type { EventOf } from "../protocol/index.ts";
+import { createEntry } from "../log/entry.ts";
+import type { AnyEvent, EventOf } from "../protocol/index.ts";
 import type { DeadRun } from "./recovery.ts";
 import { recoverOrphans } from "./recover-orphans.ts";
 import type { Run } from "./run.ts";
-import { createLog, expectValid, readRecords, SESSION, typesOf } from "./sender.contract.ts";
+import { createLog, expectValid, readRecords, SESSION, typesOf, waitUntil } from "./sender.contract.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 
@@ -175,6 +176,47 @@ describe("a run whose process died", () => {
   });
 });
 
+describe("runs of another writer", () => {
+  /** Appends records as they are, with none of the sender's checks. */
+  async function write(log: Log, drafts: readonly { runId: string; nodeId?: string; event: AnyEvent }[]) {
+    const { epoch, lastId, ...lease } = await log.acquire(SESSION, { holder: "other", ttlMs: 1000 });
+    const entries = drafts.map(({ runId, nodeId, event }, index) => {
+      const place = { session_id: SESSION, run_id: runId, event_id: lastId + index + 1, ts: 1 };
+      return createEntry({ envelope: { ...place, ...(nodeId === undefined ? {} : { node_id: nodeId }) }, event });
+    });
+    await log.append({ sessionId: SESSION, epoch, expectedLastId: lastId, entries });
+    await log.release({ ...lease, epoch, lastId });
+  }
+  const start = (runId: string) => ({ runId, event: { type: "run_start", run_id: runId } });
+  const end = (runId: string) => ({ runId, event: { type: "run_end", status: "cancelled" } });
+
+  it("are found behind many that are over", async () => {
+    const log = await createLog();
+    const over = Array.from({ length: 250 }, (_, i) => `over-${i}`);
+    await write(log, [start("first"), start("second"), ...over.flatMap((id) => [start(id), end(id)])]);
+    const session = await openSession(log, SESSION);
+    expect(session.recovered).toEqual(["first", "second"].map((runId) => ({ runId, outcome: "ended" })));
+    await session.close();
+    expect(await log.getRun(SESSION, "first")).toMatchObject({ status: "error", code: "interrupted" });
+  });
+
+  it("end though the records that close them would be too large", async () => {
+    const log = await createLog({ limits: { maxEventBytes: 3000 } });
+    const name = "n".repeat(2850);
+    await write(log, [
+      start("r"),
+      { runId: "r", event: { type: "tool_call", call_id: "c", name, arguments: {} } },
+      { runId: "r", event: { type: "llm_start", llm_call_id: name } },
+      { runId: "r", nodeId: "n-1", event: { type: "node_enter", id: "n" } },
+    ]);
+    const session = await openSession(log, SESSION);
+    expect(session.recovered).toEqual([{ runId: "r", outcome: "ended" }]);
+    await session.close();
+    const types = typesOf(await readRecords(log));
+    expect(types.slice(-2)).toEqual(["node_exit", "run_end"]);
+  });
+});
+
 describe("a run that waits for the user", () => {
   it("still waits after a restart, and after the next", async () => {
     const log = await createLog();
@@ -333,5 +375,38 @@ describe("recoverOrphans", () => {
     await recoverOrphans(log, { onRun: (run) => run.span("n", (node) => node.write("hello")).then(() => undefined) });
     expect((await expectValid(log)).at(-1)?.event).toEqual({ type: "reply", reply: "hello" });
     expect(await recoverOrphans(log)).toEqual([]);
+  });
+
+  it("finds those behind many that stay as they are", async () => {
+    const log = await createLog();
+    for (let i = 0; i < 105; i++) await die(log, async (run) => run.emit({ type: "custom", value: 1 }), `dead-${i}`);
+    const report = await recoverOrphans(log);
+    expect(report.map(({ sessionId }) => sessionId)).toEqual(Array.from({ length: 105 }, (_, i) => `dead-${i}`));
+    expect(await recoverOrphans(log)).toEqual([]);
+    await die(log, async (run) => run.emit({ type: "custom", value: 1 }), "x");
+    await die(log, async (run) => run.emit({ type: "custom", value: 1 }), "y");
+    expect(await recoverOrphans(log, { limit: 1 })).toHaveLength(1);
+  });
+
+  it("lets none wait for another whose agent hangs", async () => {
+    const log = await createLog();
+    for (const id of ["hangs", "quick", "last"]) await die(log, async (run) => run.emit(checkpoint), id);
+    const stuck = Promise.withResolvers<void>();
+    let going = 0;
+    let most = 0;
+    const report = recoverOrphans(log, {
+      concurrency: 2,
+      resume: async () => {
+        most = Math.max(most, ++going);
+        if (going === 1) await stuck.promise;
+        going--;
+      },
+    });
+    for (const id of ["quick", "last"])
+      await waitUntil(log, async () => (await log.getRun(id, "dead"))?.status === "completed", id);
+    expect(await log.getRun("hangs", "dead")).toMatchObject({ status: "live" });
+    stuck.resolve();
+    expect((await report).map(({ sessionId }) => sessionId)).toEqual(["hangs", "quick", "last"]);
+    expect(most).toBe(2);
   });
 });

@@ -2,6 +2,7 @@
  * What becomes of a run whose process died. Its records say how far it came; this reads them and decides:
  *
  * - there is a checkpoint, somebody who can go on from it, and no answer text of the work in progress: it is resumed;
+ * - there is nobody here who can, but might be elsewhere, and the session was opened for something else: it is left;
  * - it waits for the user, and nothing was said meanwhile: it waits on;
  * - otherwise it ends as an error, `interrupted`, since text that was sent cannot be taken back.
  *
@@ -14,6 +15,7 @@ import { type Checkpoint, type OpenCall, OpenWork } from "./open-work.ts";
 import type { Run } from "./run.ts";
 import type { RunFailure, RunOrigin } from "./run-contract.ts";
 import { refuse } from "./sequencer.ts";
+import { showWarning } from "./show-warning.ts";
 
 export interface DeadRun {
   /** Goes on with the same run: its counts and ids continue. */
@@ -32,7 +34,8 @@ export interface RecoveryOptions {
 
 export interface RecoveredRun {
   readonly runId: string;
-  readonly outcome: "resumed" | "waiting" | "ended";
+  /** `left`: it is live, and whoever can resume it may. */
+  readonly outcome: "resumed" | "waiting" | "left" | "ended";
 }
 
 export const INTERRUPTED: RunFailure = {
@@ -43,17 +46,32 @@ export const INTERRUPTED: RunFailure = {
 
 const PAGE_OF_RUNS = 100;
 
-/** Runs without an end, oldest first. A sender of ours leaves one at most, and it is the newest. */
+/** Runs without an end, oldest first. A sender of ours leaves one at most, and it is the newest; imports may hold more. */
 export async function listLiveRuns(log: Log, sessionId: string): Promise<readonly RunInfo[]> {
   const found: RunInfo[] = [];
+  const { lastId = 0 } = (await log.getSession(sessionId)) ?? {};
+  // No run that is live at the end began before this.
+  const from = await log.findFoldStart(sessionId, lastId);
   let after: string | undefined;
   for (;;) {
     const page = await log.listRuns(sessionId, { limit: PAGE_OF_RUNS, ...(after === undefined ? {} : { after }) });
-    const live = page.filter(({ status }) => status === "live");
-    found.push(...live);
-    after = page.at(-1)?.runId;
-    if (live.length === 0 || page.length < PAGE_OF_RUNS) return found.toReversed();
+    found.push(...page.filter(({ status }) => status === "live"));
+    const last = page.at(-1);
+    if (last === undefined || last.firstId <= from || page.length < PAGE_OF_RUNS) return found.toReversed();
+    after = last.runId;
   }
+}
+
+/** When the session was last written, by the clock of whoever did. */
+export async function readLastTime(
+  log: Log,
+  { sessionId, lastId }: { sessionId: string; lastId: number },
+): Promise<number> {
+  if (lastId === 0) return 0;
+  const info = await log.getSession(sessionId);
+  if (info === undefined || info.firstId > lastId) return info?.updatedAt ?? 0;
+  const { records } = await log.read(sessionId, { after: lastId - 1, limit: 1 });
+  return records[0]?.envelope.ts ?? 0;
 }
 
 export interface StoredRun {
@@ -90,7 +108,7 @@ export async function readStoredRun(
 /** Decides, and begins what was decided; `going` is what must be waited for. */
 export function recoverRun(
   run: Run,
-  { resume, isIdempotent = () => false }: RecoveryOptions,
+  { resume, isIdempotent = () => false, mayLeave = false }: RecoveryOptions & { readonly mayLeave?: boolean },
 ): { readonly outcome: RecoveredRun["outcome"]; readonly going?: Promise<unknown> } {
   run.expire();
   const { work } = run;
@@ -98,13 +116,24 @@ export function recoverRun(
   const { checkpoint } = work;
   if (mayGoOn && resume !== undefined && checkpoint !== undefined) {
     const mayStillRun = ({ state, name = "" }: OpenCall) =>
-      state === "started" ? isIdempotent(name) : state !== "streaming";
+      state === "started" ? isTrue(() => isIdempotent(name)) : state !== "streaming";
     run.close({ reason: "interrupted", code: "interrupted", keep: mayStillRun });
     const going = attempt(resume, { run, checkpoint, calls: [...work.calls].map((call) => ({ ...call })) });
     if (going !== undefined) return { outcome: "resumed", going };
   }
+  if (mayGoOn && mayLeave && checkpoint !== undefined) return { outcome: "left" };
   if (mayGoOn && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
   return { outcome: "ended", going: run.fail(INTERRUPTED) };
+}
+
+/** A tool nobody can speak for is not run again. */
+function isTrue(ask: () => boolean): boolean {
+  try {
+    return ask();
+  } catch (error) {
+    showWarning(error);
+    return false;
+  }
 }
 
 /** A function that throws at once is like one that fails later. */

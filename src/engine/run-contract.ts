@@ -9,6 +9,10 @@ export interface RunHost {
   readonly sequencer: Sequencer;
   push(drafts: readonly Draft[], options?: PushOptions): Pushed;
   readonly now: () => number;
+  /** Characters of a name or id within an event. */
+  readonly maxNameLength: number;
+  /** An event was refused, the run goes on without it, and perhaps nobody looks at the promise. */
+  onRefused(error: unknown): void;
   /** The run wrote its last record. */
   onEnd(run: { readonly runId: string }): void;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LogLimits } from "../log/log.ts";
 import { type AnyEvent, type EventOf, type JsonObject, type StampedRecord, Verifier } from "../protocol/index.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf, wrapLog } from "./sender.contract.ts";
@@ -7,7 +7,8 @@ import type { SessionOptions } from "./session-options.ts";
 
 async function setUp(options: SessionOptions = {}, limits: Partial<LogLimits> = {}) {
   const log = wrapLog(await createLog({ limits }));
-  const session = await openSession(log, SESSION, options);
+  // Refusals are what many tests are about.
+  const session = await openSession(log, SESSION, { onError: () => undefined, ...options });
   return { log, session, run: await session.startRun({ runId: "r1", requestId: "q1", message: "Hi", agent: "react" }) };
 }
 
@@ -294,5 +295,76 @@ describe("a run", () => {
     void node.done();
     await run.finish();
     expect((await readRecords(log)).at(-1)?.event).toEqual({ type: "reply", reply: pieces.join("") });
+  });
+
+  it.each([
+    ["a reply that is no text", { reply: 5 as unknown as string }, "reply"],
+    ["a node that is no text", { reply: "x", nodeId: 5 as unknown as string }, "node_id"],
+  ])("refuses to finish with %s, and is still live", async (_what, options, path) => {
+    const seen: unknown[] = [];
+    const { log, run } = await setUp({ onError: (error) => seen.push(error) });
+    const refusal = { code: "invalid_event", details: { path } };
+    await expect(run.finish(options)).rejects.toMatchObject(refusal);
+    expect(seen).toMatchObject([refusal]);
+    expect(run.status).toBe("live");
+    await run.finish({ reply: "good" });
+    await expectValid(log);
+  });
+
+  it("refuses a cancel for a reason that is no text", async () => {
+    const { run } = await setUp();
+    await expect(run.cancel(5 as unknown as string)).rejects.toMatchObject({ code: "invalid_event" });
+    expect(run.status).toBe("live");
+    expect(await run.cancel("enough")).toMatchObject({ status: "cancelled", reason: "enough" });
+  });
+
+  it("is failed by an event that is too large, though nobody looks at the promise", async () => {
+    const { log, run } = await setUp({}, { maxEventBytes: 2000 });
+    const node = run.enter("n");
+    void node.write("before ");
+    void node.write("x".repeat(3000));
+    void node.write("after");
+    expect(await run.ended).toMatchObject({ status: "error", code: "event_too_large" });
+    expect(run.signal.aborted).toBe(true);
+    expect(JSON.stringify(await expectValid(log))).not.toContain("after");
+  });
+
+  it("tells the owner of an event that was refused, and goes on", async () => {
+    const seen: unknown[] = [];
+    const { log, run } = await setUp({ onError: (error) => seen.push(error) });
+    void run.emit({ type: "tool_end", call_id: "nobody", name: "t", result: "" });
+    await run.finish({ reply: "." });
+    expect(seen).toMatchObject([{ code: "invalid_event" }]);
+    void run.emit({ type: "custom", value: 1 });
+    expect(seen).toHaveLength(1);
+    await expectValid(log);
+  });
+
+  it("warns once of refused events where nobody listens", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const session = await openSession(await createLog(), SESSION);
+    const run = await session.startRun();
+    for (const type of ["run_end", "reply"]) void run.emit({ type });
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+    await session.close();
+  });
+
+  it("ends even where the records that close it must be cut", async () => {
+    const { log, session, run } = await setUp({}, { maxEventBytes: 700 });
+    const node = run.enter("n".repeat(200));
+    await node.emit({ type: "tool_call", call_id: "c", name: "t", arguments: {} });
+    const end = await run.fail({ message: "m".repeat(2000), code: "run_failed" });
+    expect(end).toMatchObject({ status: "error", code: "run_failed" });
+    await session.close();
+    const types = typesOf(await expectValid(log));
+    expect(types.slice(-4)).toEqual(["error", "tool_end", "node_exit", "run_end"]);
+  });
+
+  it("is cancelled even if the summary does not fit", async () => {
+    const { log, run } = await setUp({}, { maxEventBytes: 2000 });
+    const summary = { total_tokens: 1, notes: "x".repeat(3000) };
+    expect(await run.cancel("enough", { summary })).toMatchObject({ status: "cancelled" });
+    await expectValid(log);
   });
 });

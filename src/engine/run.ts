@@ -9,6 +9,7 @@ import { given } from "../dialects/given.ts";
 import type { RunStatus } from "../log/log.ts";
 import {
   type AnyEvent,
+  type ErrorCode,
   isLoomError,
   LoomError,
   type NodeExitEvent,
@@ -17,9 +18,9 @@ import {
 } from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { Approvals } from "./approvals.ts";
-import { checkEvent } from "./check-event.ts";
+import { assertNodeId, checkEvent, copyJson } from "./check-event.ts";
 import { NodeRun, shorten } from "./node-run.ts";
-import type { ApprovalAnswer, CloseOptions, OpenWork } from "./open-work.ts";
+import { type ApprovalAnswer, type CloseOptions, cutTexts, isKept, type OpenWork } from "./open-work.ts";
 import type {
   ApprovalReply,
   ApprovalRequest,
@@ -34,7 +35,7 @@ import type {
   RunOrigin,
   Settle,
 } from "./run-contract.ts";
-import { type Draft, type Pushed, type PushOptions, quiet, refuse } from "./sequencer.ts";
+import { type Draft, type Pushed, type PushOptions, refuse } from "./sequencer.ts";
 
 interface Ending extends Pick<CloseOptions, "reason" | "code"> {
   readonly end: RunEndFields;
@@ -46,6 +47,9 @@ const APPROVAL_MS = 60 * 60 * 1000;
 
 /** Only the engine writes these: ids, spans and ends are stamped here and nowhere else. */
 const STAMPED: ReadonlySet<string> = new Set(["run_start", "node_enter", "node_exit", "run_end", "reply"]);
+
+/** An event that is lost for one of these makes the log unfaithful: the run must not go on as if it were there. */
+const FATAL: readonly ErrorCode[] = ["backlog_full", "event_too_large", "batch_too_large"];
 
 export class Run {
   readonly runId: string;
@@ -61,6 +65,8 @@ export class Run {
   #status: RunStatus = "live";
   #death: LoomError | undefined;
   #lastNodeId: string | undefined;
+  /** Calls whose answer is on its way into the log. */
+  readonly #answering = new Set<string>();
 
   /** `work` and `answer` hold what was written before, where the run goes on after its process died. */
   constructor(host: RunHost, origin: RunOrigin, work: OpenWork, answer: AnswerText) {
@@ -79,7 +85,7 @@ export class Run {
   /** Writes the first record of the run. */
   start(origin: RunOrigin, settle?: Settle): Pushed {
     const { runId, message, agent, source, requestId } = origin;
-    const event = checkEvent({
+    const event = this.#check({
       type: "run_start",
       ...given({ run_id: runId, message, agent, contiguous: true, source, request_id: requestId }),
     });
@@ -108,19 +114,28 @@ export class Run {
     return this.#work;
   }
 
-  /** Resolves to the event's id once it is durable. Nobody has to look at the promise: a failure ends the run. */
+  /**
+   * Resolves to the event's id once it is durable. Nobody has to look at the promise: a failure ends the run, and an
+   * event that is refused as wrong is told to the session's `onError`.
+   */
   emit(event: AnyEvent, options: EmitOptions = {}): Promise<number> {
     try {
       return this.post(event, options).durable;
     } catch (error) {
+      this.noteRefusal(error);
       return refuse(error);
     }
+  }
+
+  /** Sees to it that somebody is told of an event the run goes on without. */
+  noteRefusal(error: unknown): void {
+    if (this.#status === "live") this.#host.onRefused(error);
   }
 
   /** The same, with the id at once; throws where `emit` rejects. */
   post(event: AnyEvent, { nodeId }: EmitOptions = {}): Pushed {
     this.#assertLive();
-    const checked = checkEvent(event);
+    const checked = this.#check(event);
     if (STAMPED.has(checked.type))
       throw new LoomError("invalid_event", `\`${checked.type}\` is written by the engine alone`, { path: "type" });
     return this.#write([checked], nodeId);
@@ -130,11 +145,11 @@ export class Run {
   postToolStart(call: Omit<ToolCallEvent, "type"> & { readonly call_id: string }, options: EmitOptions = {}): Pushed {
     this.#assertLive();
     const { call_id, name } = call;
-    const event = checkEvent({ ...call, type: "tool_call" });
-    return this.#write([event, checkEvent({ type: "tool_start", call_id, name })], options.nodeId);
+    const event = this.#check({ ...call, type: "tool_call" });
+    return this.#write([event, this.#check({ type: "tool_start", call_id, name })], options.nodeId);
   }
 
-  /** Resolves when there is room for more; for producers that pace themselves. */
+  /** Resolves when half of the backlog is free; for producers that pace themselves. */
   ready(): Promise<void> {
     return this.#status === "live" ? this.#host.sequencer.drained() : refuse(this.#endedError());
   }
@@ -142,7 +157,7 @@ export class Run {
   /** Begins a node run. Leave it with `done` or `fail`; with `using` it cannot be forgotten. */
   enter(name: string): NodeRun {
     this.#assertLive();
-    const event = checkEvent({ type: "node_enter", id: name });
+    const event = this.#check({ type: "node_enter", id: name });
     const nodeId = `run-${name}-${this.#work.nodeRuns + 1}`;
     this.#write([event], nodeId);
     this.#lastNodeId = nodeId;
@@ -187,7 +202,7 @@ export class Run {
       } else {
         if (known.name !== name || !isDeepStrictEqual(known.asked, copyJson(request.arguments)))
           throw new LoomError("approval_mismatch", `call ${callId} was asked about with another tool or arguments`);
-        if (known.answer !== undefined) return Promise.resolve(known.answer);
+        if (known.answer !== undefined && !this.#answering.has(callId)) return Promise.resolve(known.answer);
       }
       return this.#approvals.wait(callId);
     } catch (error) {
@@ -212,7 +227,7 @@ export class Run {
       throw new LoomError("already_answered", `the question about call ${callId} has run out`, { call_id: callId });
     }
     const edited = decision === "approved" ? reply.arguments : undefined;
-    const event = checkEvent({
+    const event = this.#check({
       type: "tool_approval_result",
       ...given({ call_id: callId, name: call.name, decision, reason, arguments: edited, actor }),
     });
@@ -230,12 +245,14 @@ export class Run {
 
   /** Completes the run: `run_end` and the reply are one append. What is still open was forgotten, and closed as such. */
   finish(options: FinishOptions = {}): Promise<RunEnd> {
-    return quiet(this.#finish(options));
+    return this.#told(this.#finish(options));
   }
 
   async #finish({ reply, nodeId, summary }: FinishOptions): Promise<RunEnd> {
     if (this.#status === "completed") return this.#ended.promise;
     this.#assertLive();
+    assertNodeId(nodeId, this.#host.maxNameLength);
+    if (reply != null) checkEvent({ type: "reply", reply });
     try {
       const text = reply ?? this.#answer.toString();
       const producer = nodeId ?? this.#answer.nodeId ?? this.#lastNodeId;
@@ -247,7 +264,7 @@ export class Run {
       });
     } catch (error) {
       // A reply that cannot be stored is the end all the same, and not a good one.
-      if (this.#status === "live" && isLoomError(error, "event_too_large", "batch_too_large"))
+      if (this.#status === "live" && isLoomError(error, ...FATAL))
         await this.fail({ message: error.message, code: error.code });
       throw error;
     }
@@ -255,13 +272,13 @@ export class Run {
 
   /** Ends the run as an error: its record, what closes all that is open, and `run_end`. */
   fail(failure: RunFailure, options: FailOptions = {}): Promise<RunEnd> {
-    return quiet(this.#fail(failure, options));
+    return this.#told(this.#fail(failure, options));
   }
 
   async #fail(failure: RunFailure, options: FailOptions): Promise<RunEnd> {
     if (this.#status !== "live") return this.#ended.promise;
     const { message, code } = failure;
-    const error = checkEvent({ ...failure, type: "error" });
+    const error = this.#check({ ...failure, type: "error" });
     if (options.recorded !== true) this.#record(error, failure);
     return this.#end({
       end: {
@@ -278,7 +295,11 @@ export class Run {
   /** Ends the run as cancelled; what it has said so far stays. Does nothing when the run is over. */
   cancel(reason = "cancelled", options: CancelOptions = {}): Promise<RunEnd> {
     if (this.#status !== "live") return this.#ended.promise;
-    return quiet(
+    if (typeof reason !== "string")
+      return this.#told(
+        refuse(new LoomError("invalid_event", "the reason of a cancel must be a text", { path: "reason" })),
+      );
+    return this.#told(
       this.#end({
         end: {
           status: "cancelled",
@@ -296,7 +317,22 @@ export class Run {
   /** Closes what the dead process left open, so that somebody else can go on; see `OpenWork.listClosings`. */
   close(options: Omit<CloseOptions, "now">): void {
     for (const { event, nodeId } of this.#work.listClosings({ ...options, now: this.#host.now() }))
-      this.#write([event], nodeId, { force: true }, false);
+      this.#writeClosing(event, nodeId);
+  }
+
+  /**
+   * A run must be able to end. Names were bounded on their way in, but a record of somebody else's may hold longer ones:
+   * then texts are cut, and what cannot be written even so is left open.
+   */
+  #writeClosing(event: AnyEvent, nodeId: string | undefined): void {
+    for (const fitting of [event, cutTexts(event)]) {
+      try {
+        this.#write([fitting], nodeId, { force: true }, false);
+        return;
+      } catch (error) {
+        if (!isLoomError(error, "event_too_large")) throw error;
+      }
+    }
   }
 
   /** The run may write no more: its session is fenced or closed, or the log failed. */
@@ -317,6 +353,16 @@ export class Run {
     return this.#death ?? new LoomError("run_ended", `run ${this.runId} is over: ${this.#status}`);
   }
 
+  /** An end that was refused leaves the run live: somebody must hear of it. */
+  #told(ending: Promise<RunEnd>): Promise<RunEnd> {
+    ending.catch((error: unknown) => this.noteRefusal(error));
+    return ending;
+  }
+
+  #check(event: AnyEvent): AnyEvent {
+    return checkEvent(event, this.#host.maxNameLength);
+  }
+
   #insideOf(nodeId: string | undefined): string | undefined {
     return nodeId !== undefined && this.#work.isOpen(nodeId) ? nodeId : undefined;
   }
@@ -324,6 +370,7 @@ export class Run {
   /** Writes a unit. Only a call and its start come together, and the start is right if the call is. */
   #write(events: readonly AnyEvent[], nodeId: string | undefined, options: PushOptions = {}, check = true): Pushed {
     this.#assertLive();
+    assertNodeId(nodeId, Number.POSITIVE_INFINITY);
     const own = events.map((event) => (isKept(event) ? copyJson(event) : event));
     if (check && own[0] !== undefined) this.#work.assertNext(own[0], nodeId);
     let pushed: Pushed;
@@ -333,8 +380,8 @@ export class Run {
         options,
       );
     } catch (error) {
-      // An event that could not be taken makes the log unfaithful: the run must not go on as if it were there.
-      if (isLoomError(error, "backlog_full"))
+      // What is forced has a caller who is told, and can do something about it.
+      if (options.force !== true && isLoomError(error, ...FATAL))
         void this.fail({ message: error.message, code: error.code, recoverable: true });
       throw error;
     }
@@ -353,8 +400,12 @@ export class Run {
     const answer = this.#work.findCall(callId)?.answer;
     this.#approvals.arm(this.#work.waiting);
     // First durable, then seen.
+    this.#answering.add(callId);
     durable.then(
-      () => answer !== undefined && this.#approvals.answer(callId, answer),
+      () => {
+        this.#answering.delete(callId);
+        if (answer !== undefined) this.#approvals.answer(callId, answer);
+      },
       () => undefined,
     );
   }
@@ -385,18 +436,18 @@ export class Run {
     } catch (cause) {
       if (!isLoomError(cause, "event_too_large")) throw cause;
       const short = { type: "error", message: shorten(message), ...(code === undefined ? {} : { code }) } as const;
-      this.#write([short], undefined, { force: true });
+      this.#writeClosing(short, undefined);
     }
   }
 
   async #end({ end, reply, reason, code, settle }: Ending): Promise<RunEnd> {
-    checkEvent({ ...end, type: "run_end" });
+    this.#check({ ...end, type: "run_end" });
     this.close({ reason, code });
     const { sequencer } = this.#host;
     const { frames, firstId = sequencer.nextId, startedAt, totals } = this.#work;
     const ts = sequencer.tick();
     const records = reply === undefined ? 1 : 2;
-    const runEnd = checkEvent({
+    const runEnd = this.#check({
       ...end,
       type: "run_end",
       summary: { ...totals, duration_ms: Math.max(0, ts - (startedAt ?? ts)), ...end.summary },
@@ -408,8 +459,17 @@ export class Run {
     if (reply !== undefined)
       drafts.push({ runId: this.runId, nodeId: reply.nodeId, event: { type: "reply", reply: reply.text } });
     const settled = settle === undefined ? [] : [settle(sequencer.nextId)];
-    const { lastId, durable } = this.#host.push(drafts, { force: true, settle: settled, ts });
-    this.#settle(end, lastId, durable);
+    let pushed: Pushed;
+    try {
+      pushed = this.#host.push(drafts, { force: true, settle: settled, ts });
+    } catch (error) {
+      const { summary, reason: why, ...bare } = end;
+      const isCut = summary === undefined && why === undefined;
+      // A completed run whose end cannot be stored has a caller who makes it an error; others must end all the same.
+      if (reply !== undefined || isCut || !isLoomError(error, "event_too_large")) throw error;
+      return this.#end({ end: bare, reason, code, settle });
+    }
+    this.#settle(end, pushed.lastId, pushed.durable);
     return this.#ended.promise;
   }
 
@@ -434,13 +494,4 @@ export class Run {
     );
     if (status !== "completed") this.#abort.abort(cause);
   }
-}
-
-/** Those whose values the run keeps in memory: they must not change with the caller's objects. */
-function isKept({ type }: AnyEvent): boolean {
-  return type === "tool_approval" || type === "tool_approval_result";
-}
-
-function copyJson<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -26,7 +26,7 @@ export async function sendCommand(log: Log, command: Command, options: SendComma
   const { timeoutMs = 10_000, recheckMs = 500, signal } = options;
   const { sessionId, commandId } = command;
   let wake: () => void = () => undefined;
-  const unwatch = log.watch(sessionId, () => wake());
+  const unwatch = log.watch(sessionId, () => wake(), { hintsOnly: true });
   const stop = (): void => wake();
   signal?.addEventListener("abort", stop);
   const deadline = performance.now() + timeoutMs;
@@ -58,7 +58,8 @@ export async function sendCommand(log: Log, command: Command, options: SendComma
 /** False when somebody else was quicker, and carries it out. */
 async function carryOut(log: Log, sessionId: string, options: SessionOptions | undefined): Promise<boolean> {
   try {
-    await using session = await openSession(log, sessionId, options);
+    // Whoever only asks must not end what an agent, perhaps just starting again, could go on with.
+    await using session = await openSession(log, sessionId, { deadRuns: "leave", ...options });
     await session.idle();
     return true;
   } catch (error) {

@@ -64,6 +64,7 @@ interface World {
 }
 
 const options: SessionOptions = {
+  onError: () => undefined,
   repairMs: 1_000_000,
   inboxMs: 0,
   onRun: async (run) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LogLimits } from "../log/log.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createLog, readRecords, SESSION, type FaultyLog, wrapLog } from "./sender.contract.ts";
@@ -156,5 +156,34 @@ describe("Sequencer", () => {
     const { sequencer } = await setUp();
     const event = { type: "custom", value: { n: 1n as unknown as number } };
     expect(() => sequencer.push([{ event }])).toThrow(expect.objectContaining({ code: "invalid_event" }));
+  });
+
+  it("is drained when half of its limit is free, so that some fit before it is asked again", async () => {
+    const { log, sequencer } = await setUp({ maxBacklogBytes: 1000 }, { maxBatchRecords: 1 });
+    const gate = hold(log);
+    const size = sequencer.push([chunk("x".repeat(300))]);
+    sequencer.push([chunk("y".repeat(300))]);
+    expect(sequencer.congested).toBe(false);
+    let isDrained = false;
+    const drained = sequencer.drained().then(() => (isDrained = true));
+    await Promise.resolve();
+    expect(isDrained).toBe(false);
+    gate.release();
+    await size.durable;
+    await drained;
+    expect(sequencer.backlogBytes).toBeLessThanOrEqual(500);
+  });
+
+  it("resolves what is durable though whoever is told of it throws", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const { sequencer } = await setUp({
+      onCommit: () => {
+        throw new Error("listener");
+      },
+    });
+    expect(await sequencer.push([chunk("a")]).durable).toBe(1);
+    expect(await sequencer.push([chunk("b")]).durable).toBe(2);
+    expect(warn).toHaveBeenCalledTimes(2);
+    warn.mockRestore();
   });
 });

@@ -12,6 +12,7 @@ import { Buffer } from "node:buffer";
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry, Settlement } from "../log/log.ts";
 import { type AnyEvent, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
+import { showWarning } from "./show-warning.ts";
 
 export interface Draft {
   readonly runId?: string | undefined;
@@ -142,9 +143,9 @@ export class Sequencer {
     return { lastId: this.#lastId, ts, durable: promise };
   }
 
-  /** Resolves when an event would be taken. */
+  /** Resolves when half of the backlog is free: then many events fit before anybody has to ask again. */
   drained(): Promise<void> {
-    return this.#wait(() => !this.congested);
+    return this.#wait(() => this.#backlog <= this.#maxBacklogBytes / 2);
   }
 
   /** Resolves when all that was pushed is durable. */
@@ -260,7 +261,12 @@ export class Sequencer {
   #commit(units: readonly Unit[], entries: readonly LogEntry[]): void {
     this.#durableId += entries.length;
     for (const { bytes } of units) this.#backlog -= bytes;
-    if (entries.length > 0) this.#onCommit(entries);
+    try {
+      if (entries.length > 0) this.#onCommit(entries);
+    } catch (error) {
+      // What is durable stays so, whatever those make of it who are told.
+      showWarning(error);
+    }
     for (const unit of units) unit.resolve(unit.lastId);
     this.#tellWaiters();
   }

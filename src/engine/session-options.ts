@@ -2,6 +2,7 @@
  * What a session can be told, and what it does when it is told nothing.
  */
 import type { LoomError } from "../protocol/index.ts";
+import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";
 import type { Run } from "./run.ts";
 import type { RunOrigin } from "./run-contract.ts";
@@ -27,6 +28,10 @@ export interface SessionOptions extends RecoveryOptions {
   readonly maxBacklogBytes?: number;
   /** Messages that wait for their turn; code `queue_full`. */
   readonly maxQueuedRuns?: number;
+  /** Cancels that wait for a run nobody has heard of; code `unknown_run`. */
+  readonly maxCancelsAhead?: number;
+  /** Characters of a name or id within an event; code `invalid_event`. */
+  readonly maxNameLength?: number;
   /** Characters of an answer that are kept for the reply; code `event_too_large`. */
   readonly maxReplyCharacters?: number;
   /** How long a cancel waits for a run nobody has heard of; code `unknown_run`. */
@@ -37,7 +42,15 @@ export interface SessionOptions extends RecoveryOptions {
   readonly inboxMs?: number;
   /** Carries out messages that were enqueued, by whomever. Without it they wait for a session that has one. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
-  /** Told of what was thrown and must not be shown to users; the error record has the same id in its details. */
+  /**
+   * What becomes of a dead run that somebody else could resume: it ends (the default), or is left live for a session that
+   * has `resume`, as those need it who open the session only to carry out a command.
+   */
+  readonly deadRuns?: "end" | "leave";
+  /**
+   * Told of what was thrown and must not be shown to users; the error record has the same id in its details. Also of
+   * events that were refused while their run went on, and of what listeners throw.
+   */
   readonly onError?: (error: unknown, errorId: string) => void;
 }
 
@@ -57,6 +70,8 @@ export interface CloseOptions {
 export const SESSION_DEFAULTS = {
   ttlMs: 10_000,
   maxQueuedRuns: 100,
+  maxCancelsAhead: 100,
+  maxNameLength: MAX_EVENT_NAME_LENGTH,
   maxReplyCharacters: 16 * 1024 * 1024,
   cancelAheadMs: 10 * 60 * 1000,
   repairMs: 100,

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { LoomError } from "../protocol/index.ts";
 import { createFaultyLog, createLog, expectValid, SESSION, typesOf, waitUntil } from "./sender.contract.ts";
 import { openSession } from "./session.ts";
+import type { SessionOptions } from "./session-options.ts";
 
 describe("a session", () => {
   it("has one writer", async () => {
@@ -202,6 +203,94 @@ describe("a session", () => {
   });
 });
 
+describe("what others hand to a session", () => {
+  it("may throw, and disturbs nothing", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const log = await createLog();
+    const session = await openSession(log, SESSION, {
+      onRun: async () => {
+        throw new Error("agent");
+      },
+      onError: () => {
+        throw new Error("logger");
+      },
+    });
+    session.onCommit(() => {
+      throw new Error("listener");
+    });
+    const heard: number[] = [];
+    session.onCommit((entries) => heard.push(entries.length));
+    await (await session.startRun({ runId: "a" })).finish();
+    await log.submit({ commandId: "b", sessionId: SESSION, kind: "enqueue", body: { run_id: "b" } });
+    await session.idle();
+    expect(await log.getRun(SESSION, "b")).toMatchObject({ status: "error", code: "run_failed" });
+    expect(heard.length).toBeGreaterThan(1);
+    expect(warn).toHaveBeenCalled();
+    await session.close();
+    warn.mockRestore();
+    await expectValid(log);
+  });
+
+  it("is told of records that were refused", async () => {
+    const seen: unknown[] = [];
+    const session = await openSession(await createLog(), SESSION, { onError: (error) => seen.push(error) });
+    void session.record({ type: "reasoning_chunk", content: "x" });
+    void session.record({ type: "todo_update", list_id: "l".repeat(2000), item_id: "i" });
+    await session.record({ type: "custom", value: 1 });
+    expect(seen).toMatchObject([{ code: "invalid_event" }, { code: "invalid_event", details: { path: "list_id" } }]);
+    await session.close();
+  });
+});
+
+describe("the process", () => {
+  /** The timer that renews the lease, and keeps the process alive or does not. */
+  async function openWatched(options: SessionOptions = {}) {
+    const spy = vi.spyOn(globalThis, "setInterval");
+    const log = await createLog();
+    const session = await openSession(log, SESSION, options);
+    const at = spy.mock.calls.findIndex(([, ms]) => ms === Math.min((options.ttlMs ?? 10_000) / 3, 60 * 60 * 1000));
+    const timer = spy.mock.results[at]?.value as NodeJS.Timeout;
+    spy.mockRestore();
+    return { log, session, timer };
+  }
+
+  it("may end while a session has nothing to do", async () => {
+    const { session, timer } = await openWatched();
+    expect(timer.hasRef()).toBe(false);
+    await session.close();
+  });
+
+  it("stays while a run is live, and for those who wait for their turn", async () => {
+    const { session, timer } = await openWatched();
+    const run = await session.startRun();
+    const asked = run.requestApproval({ callId: "c", name: "rm", arguments: {} });
+    expect(timer.hasRef()).toBe(true);
+    run.answerApproval({ callId: "c", decision: "rejected" });
+    await asked;
+    const second = session.startRun();
+    await run.finish();
+    expect(timer.hasRef()).toBe(true);
+    await (await second).finish();
+    expect(timer.hasRef()).toBe(false);
+    await session.close();
+  });
+
+  it("stays for a session with an agent, until it is closed", async () => {
+    const { session, timer } = await openWatched({ onRun: async () => undefined });
+    expect(timer.hasRef()).toBe(true);
+    await (await session.startRun()).finish();
+    expect(timer.hasRef()).toBe(true);
+    await session.close();
+    expect((timer as unknown as { _destroyed: boolean })._destroyed).toBe(true);
+  });
+
+  it("renews a lease of any length in time", async () => {
+    const { session, timer } = await openWatched({ ttlMs: 1e12 });
+    expect(timer).toBeDefined();
+    await session.close();
+  });
+});
+
 describe("a log that fails", () => {
   it("fails the run, and the next one first ends it in the log", async () => {
     const log = await createFaultyLog();
@@ -273,6 +362,36 @@ describe("a log that fails", () => {
     await waitUntil(log, async () => (await log.getRun(SESSION, "cut"))?.status === "error");
     await expectValid(log);
     await session.close();
+  });
+
+  it("is tried again for as long as the session is open", async () => {
+    const log = await createFaultyLog();
+    const session = await openSession(log, SESSION, { repairMs: 0 });
+    const run = await session.startRun({ runId: "cut" });
+    let failures = 60;
+    log.onAppend = async (_batch, next) => {
+      if (failures-- > 0) throw new Error("not yet");
+      return next();
+    };
+    await expect(run.emit({ type: "custom", value: 1 })).rejects.toMatchObject({ code: "store_failed" });
+    await waitUntil(log, async () => (await log.getRun(SESSION, "cut"))?.status === "error");
+    expect(failures).toBeLessThan(0);
+    await session.close();
+    await expectValid(log);
+  });
+
+  it("is tried again when the lease is renewed", async () => {
+    const log = await createFaultyLog();
+    const session = await openSession(log, SESSION, { repairMs: 100_000, ttlMs: 30 });
+    const run = await session.startRun({ runId: "cut" });
+    log.onAppend = async () => {
+      log.onAppend = undefined;
+      throw new Error("gone");
+    };
+    await expect(run.emit({ type: "custom", value: 1 })).rejects.toMatchObject({ code: "store_failed" });
+    await waitUntil(log, async () => (await log.getRun(SESSION, "cut"))?.status === "error");
+    await session.close();
+    await expectValid(log);
   });
 
   it("may have taken what it says it did not: nothing is written twice", async () => {

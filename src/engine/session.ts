@@ -12,10 +12,11 @@ import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { BackOff } from "./back-off.ts";
 import { checkEvent } from "./check-event.ts";
+import { ErrorReporter } from "./error-reporter.ts";
 import { Inbox, readOrigin } from "./inbox.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { OpenWork } from "./open-work.ts";
-import { INTERRUPTED, listLiveRuns, readStoredRun, type RecoveredRun, recoverRun } from "./recovery.ts";
+import { INTERRUPTED, listLiveRuns, readLastTime, readStoredRun, type RecoveredRun, recoverRun } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { RunFailure, RunHost, RunOrigin, Settle } from "./run-contract.ts";
 import {
@@ -48,6 +49,7 @@ export class Session implements AsyncDisposable {
   readonly #inbox: Inbox;
   readonly #waker: Waker;
   readonly #backOff: BackOff;
+  readonly #reporter: ErrorReporter;
   #todos = new TodoLists();
   readonly #host: RunHost;
   readonly #listeners = new Set<(entries: readonly LogEntry[]) => void>();
@@ -59,6 +61,8 @@ export class Session implements AsyncDisposable {
   #live: Run | undefined;
   /** The live run has nobody who goes on with it, and ends when the user has answered. */
   #abandoned: Run | undefined;
+  /** The live run is for somebody else to go on with. */
+  #left: Run | undefined;
   #stopped: LoomError | undefined;
   #closing: Promise<void> | undefined;
   #unwatch: () => void = () => undefined;
@@ -69,10 +73,14 @@ export class Session implements AsyncDisposable {
     this.#log = log;
     this.#options = { ...SESSION_DEFAULTS, ...options };
     this.#now = options.now ?? Date.now;
+    this.#reporter = new ErrorReporter(options.onError);
     this.#keeper = new LeaseKeeper(log, lease, {
       ttlMs: this.#options.ttlMs,
       onLost: (error) => this.#fence(error),
-      onRenewed: () => this.#waker.hint(),
+      onRenewed: () => {
+        if (this.#sequencer.failure === undefined) this.#waker.hint();
+        else void this.repair().catch(() => this.#backOff.plan());
+      },
     });
     this.#sequencer = new Sequencer({
       log,
@@ -82,15 +90,20 @@ export class Session implements AsyncDisposable {
       lastTs,
       now: this.#now,
       ...(options.maxBacklogBytes === undefined ? {} : { maxBacklogBytes: options.maxBacklogBytes }),
-      onCommit: (entries) => {
-        for (const listener of this.#listeners) this.#tell(listener, entries);
-      },
+      onCommit: (entries) => this.#reporter.tell(this.#listeners, entries),
       onFailure: (error) => this.#onFailure(error),
     });
     this.#waker = new Waker(this.#options.inboxMs, () => this.#takeTurn(() => this.#carryOut()));
     this.#backOff = new BackOff(this.#options.repairMs, () => this.repair());
     const push = (drafts: readonly Draft[], pushOptions?: PushOptions): Pushed => this.#push(drafts, pushOptions);
-    this.#host = { sequencer: this.#sequencer, push, now: this.#now, onEnd: ({ runId }) => this.#onEnd(runId) };
+    this.#host = {
+      sequencer: this.#sequencer,
+      push,
+      now: this.#now,
+      maxNameLength: this.#options.maxNameLength,
+      onRefused: (error) => this.#reporter.reportRefusal(error),
+      onEnd: ({ runId }) => this.#onEnd(runId),
+    };
     this.#inbox = new Inbox(
       {
         log,
@@ -129,7 +142,8 @@ export class Session implements AsyncDisposable {
       this.#keeper.stop();
       throw error;
     }
-    this.#unwatch = this.#log.watch(this.sessionId, () => this.#waker.hint());
+    this.#unwatch = this.#log.watch(this.sessionId, () => this.#waker.hint(), { hintsOnly: true });
+    this.#keepAlive();
     this.#waker.hint();
   }
 
@@ -172,10 +186,19 @@ export class Session implements AsyncDisposable {
   async #record(event: AnyEvent): Promise<number> {
     this.#assertOpen();
     if (this.#sequencer.failure !== undefined) await this.repair();
-    const checked = checkEvent(event);
-    if (!SESSION_EVENTS.has(checked.type))
-      throw new LoomError("invalid_event", `\`${checked.type}\` belongs to a run`, { path: "type" });
-    return this.#push([{ event: checked }]).durable;
+    return this.#pushRecord(event).durable;
+  }
+
+  #pushRecord(event: AnyEvent): Pushed {
+    try {
+      const checked = checkEvent(event, this.#options.maxNameLength);
+      if (!SESSION_EVENTS.has(checked.type))
+        throw new LoomError("invalid_event", `\`${checked.type}\` belongs to a run`, { path: "type" });
+      return this.#push([{ event: checked }]);
+    } catch (error) {
+      this.#reporter.reportRefusal(error);
+      throw error;
+    }
   }
 
   /** After the log has failed: looks where it ends, and ends the run that was cut. Rejects while it still fails. */
@@ -211,7 +234,7 @@ export class Session implements AsyncDisposable {
     const live = this.#live;
     if (live !== undefined) {
       const waits = live.work.waiting.length > 0 && !live.work.hasAnswered;
-      if (how === "leave" || waits) live.die(error);
+      if (how === "leave" || waits || live === this.#left) live.die(error);
       else await live.fail({ ...INTERRUPTED, message: "the session was closed" }).catch(() => undefined);
     }
     for (const commandId of this.#waiters.keys()) this.#refuseWaiter(commandId, error);
@@ -223,13 +246,10 @@ export class Session implements AsyncDisposable {
     this.#ended.resolve({ reason: "closed" });
   }
 
-  /** What is durable stays so, whatever those make of it who are told. */
-  #tell(listener: (entries: readonly LogEntry[]) => void, entries: readonly LogEntry[]): void {
-    try {
-      listener(entries);
-    } catch (error) {
-      this.#options.onError?.(error, randomUUID());
-    }
+  /** The process stays for a run, for those who wait for one, and for messages it has an agent for. */
+  #keepAlive(): void {
+    const isNeeded = this.#live !== undefined || this.#waiters.size > 0 || this.#options.onRun !== undefined;
+    this.#keeper.keepAlive(isNeeded && this.#stopped === undefined);
   }
 
   #fence(error: LoomError): void {
@@ -310,6 +330,7 @@ export class Session implements AsyncDisposable {
     const turn = Promise.withResolvers<Run>();
     turn.promise.catch(() => undefined);
     this.#waiters.set(commandId, turn);
+    this.#keepAlive();
     return turn;
   }
 
@@ -318,6 +339,7 @@ export class Session implements AsyncDisposable {
     const run = new Run(this.#host, origin, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
     const { durable } = run.start(origin, settle);
     this.#live = run;
+    this.#keepAlive();
     if (ahead !== undefined) {
       const { commandId, body } = ahead;
       const { reason } = body;
@@ -357,9 +379,18 @@ export class Session implements AsyncDisposable {
     }
     this.#inbox.drop(commandId);
     const details = { run_id: origin.runId };
-    const run = await this.#begin(origin, (eventId) => ({ commandId, outcome: { code: "done", eventId, details } }));
+    let run: Run;
+    try {
+      run = await this.#begin(origin, (eventId) => ({ commandId, outcome: { code: "done", eventId, details } }));
+    } catch (error) {
+      // A message that cannot be written must not keep those behind it waiting.
+      if (!isLoomError(error, "invalid_event", "event_too_large", "batch_too_large")) throw error;
+      await this.#inbox.refuse(commandId, error);
+      return;
+    }
     const waiter = this.#waiters.get(commandId);
     this.#waiters.delete(commandId);
+    this.#keepAlive();
     if (waiter !== undefined) waiter.resolve(run);
     else if (run.status === "live") this.#drive(run, async () => this.#options.onRun?.(run, origin));
   }
@@ -381,20 +412,21 @@ export class Session implements AsyncDisposable {
   /** Errors of ours may be shown; of any other the user sees an id only. */
   #describeFailure(error: unknown): RunFailure {
     if (isLoomError(error)) return { message: error.message, code: error.code };
-    const error_id = randomUUID();
-    this.#options.onError?.(error, error_id);
+    const error_id = this.#reporter.report(error);
     return { message: "the run failed unexpectedly", code: "run_failed", details: { error_id } };
   }
 
   #onEnd(runId: string): void {
     if (this.#live?.runId === runId) this.#live = undefined;
     if (this.#abandoned?.runId === runId) this.#abandoned = undefined;
+    this.#keepAlive();
     this.#waker.wake();
   }
 
   #refuseWaiter(commandId: string, error: LoomError): void {
     this.#waiters.get(commandId)?.reject(error);
     this.#waiters.delete(commandId);
+    this.#keepAlive();
   }
 
   #onFailure(error: LoomError): void {
@@ -405,6 +437,7 @@ export class Session implements AsyncDisposable {
     this.#live?.die(error);
     this.#live = undefined;
     this.#abandoned = undefined;
+    this.#keepAlive();
     this.#backOff.plan();
   }
 
@@ -435,15 +468,18 @@ export class Session implements AsyncDisposable {
 
   async #recover(): Promise<void> {
     const dead = await listLiveRuns(this.#log, this.sessionId);
+    const { deadRuns, onRun } = this.#options;
+    const mayLeave = deadRuns === "leave" && onRun === undefined;
     for (const [index, info] of dead.entries()) {
       const run = await this.#restore(info);
       // One run is live at a time: only the newest can go on.
       const isLast = index === dead.length - 1;
       this.#live = run;
-      const { outcome, going } = isLast ? recoverRun(run, this.#options) : end(run);
+      const { outcome, going } = isLast ? recoverRun(run, { ...this.#options, mayLeave }) : end(run);
       this.#recovered.push({ runId: run.runId, outcome });
       if (outcome === "resumed") this.#drive(run, async () => going);
       else await going;
+      if (outcome === "left") this.#left = run;
       if (outcome !== "waiting") continue;
       this.#abandoned = run;
       void run.answered().then(() => this.#waker.wake());
@@ -453,12 +489,4 @@ export class Session implements AsyncDisposable {
 
 function end(run: Run): ReturnType<typeof recoverRun> {
   return { outcome: "ended", going: run.fail(INTERRUPTED) };
-}
-
-async function readLastTime(log: Log, { sessionId, lastId }: { sessionId: string; lastId: number }): Promise<number> {
-  if (lastId === 0) return 0;
-  const info = await log.getSession(sessionId);
-  if (info === undefined || info.firstId > lastId) return info?.updatedAt ?? 0;
-  const { records } = await log.read(sessionId, { after: lastId - 1, limit: 1 });
-  return records[0]?.envelope.ts ?? 0;
 }

@@ -11,7 +11,7 @@ const parse = (frame: string): JsonObject => JSON.parse(frame) as JsonObject;
 
 async function start(options: StreamingEngineOptions = {}) {
   const log = await createLog();
-  const engine = new StreamingEngine("req_xxx", { log, ...options });
+  const engine = new StreamingEngine("req_xxx", { log, sessionOptions: { onError: () => undefined }, ...options });
   await engine.emitSessionStart(SESSION);
   return { log, engine };
 }
@@ -387,5 +387,48 @@ describe("StreamingEngine", () => {
     expect(engine.signal?.aborted).toBe(true);
     await expect(engine.emitContent("y")).rejects.toMatchObject({ code: "run_ended" });
     await expect(engine.run?.ended).rejects.toMatchObject({ code: "store_failed" });
+  });
+
+  it("keeps the order of calls that came before it was started", async () => {
+    const log = await createLog();
+    const engine = new StreamingEngine("req_xxx", { log });
+    const frames = [
+      engine.emitSessionStart(SESSION),
+      engine.emitThinking("hm"),
+      engine.emitToolCallStart("t", "tool", "", {}),
+      engine.emitToolCallEnd("t", "success"),
+      engine.emitContent("an"),
+      // Whoever awaits the start may be quicker than what waits behind it.
+      ...["swer", "!"].map((text) => engine.emitContent(text)),
+      engine.emitSessionEnd("completed"),
+    ];
+    const sequences = (await Promise.all(frames)).map((frame) => (parse(frame)["metadata"] as JsonObject)["sequence"]);
+    expect(sequences).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect((await expectValid(log)).at(-1)?.event).toEqual({ type: "reply", reply: "answer!" });
+  });
+
+  it("refuses calls that wait for a start that fails, and can be started anew", async () => {
+    const log = await createLog();
+    const other = await openSession(log, SESSION);
+    const engine = new StreamingEngine("req_xxx", { log });
+    const start = engine.emitSessionStart(SESSION);
+    const early = engine.emitContent("x");
+    await expect(start).rejects.toMatchObject({ code: "lease_held" });
+    await expect(early).rejects.toMatchObject({ code: "unknown_run" });
+    await other.close();
+    await engine.emitSessionStart(SESSION);
+    await engine.emitSessionEnd("completed");
+    await expectValid(log);
+  });
+
+  it("fails when more calls wait for the start than may", async () => {
+    const log = await createLog();
+    const engine = new StreamingEngine("req_xxx", { log, sessionOptions: { maxBacklogBytes: 2 ** 26 } });
+    const start = engine.emitSessionStart(SESSION);
+    for (let i = 0; i < 10_000; i++) void engine.emitContent("x");
+    await expect(engine.emitContent("too many")).rejects.toMatchObject({ code: "backlog_full" });
+    await start;
+    await expect(engine.run?.ended).resolves.toMatchObject({ status: "error", code: "backlog_full" });
+    await expectValid(log);
   });
 });

@@ -24,9 +24,10 @@ import type { NodeRun } from "./node-run.ts";
 import type { Run } from "./run.ts";
 import type { RunFailure } from "./run-contract.ts";
 import { type Send, type SentFrame, SendQueue } from "./send-queue.ts";
-import { type Pushed, quiet } from "./sequencer.ts";
+import { type Pushed, quiet, refuse } from "./sequencer.ts";
 import { openSession, type Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
+import { showWarning } from "./show-warning.ts";
 
 export interface StreamingEngineOptions {
   /** Where the run is stored; a log in memory when absent. */
@@ -50,6 +51,9 @@ export interface StreamingEngineOptions {
   readonly now?: () => number;
 }
 
+/** Calls that may wait while the request is being started; code `backlog_full`. */
+const MAX_EARLY_CALLS = 10_000;
+
 const readRecord = createRecordReader();
 
 export class StreamingEngine {
@@ -69,6 +73,10 @@ export class StreamingEngine {
   #node: NodeRun | undefined;
   #stop: () => void = () => undefined;
   #isStarted = false;
+  /** Calls that came while the request was being started, in order; undefined when it is not. */
+  #early: (() => void)[] | undefined;
+  /** More came than may wait. */
+  #overflow: LoomError | undefined;
   #lastError: RunFailure | undefined;
 
   constructor(requestId: string, options: StreamingEngineOptions = {}) {
@@ -117,6 +125,7 @@ export class StreamingEngine {
   async #start(sessionId: string): Promise<string> {
     if (this.#isStarted) throw new LoomError("run_live", `request ${this.requestId} was started before`);
     this.#isStarted = true;
+    this.#early = [];
     try {
       const session = await this.#openSession(sessionId);
       this.#session = session;
@@ -127,9 +136,12 @@ export class StreamingEngine {
       if (run.status === "live") this.#node = run.enter(NODE_NAME);
       const release = (): Promise<void> => this.#release();
       void run.ended.then(release, release);
+      this.#catchUp();
+      if (this.#overflow !== undefined) void run.fail({ message: this.#overflow.message, code: this.#overflow.code });
       return this.#firstFrame;
     } catch (error) {
       this.#isStarted = false;
+      this.#catchUp();
       await this.#release();
       throw error;
     }
@@ -197,12 +209,17 @@ export class StreamingEngine {
 
   /** Ends the request; the reply of a completed one is the content that was sent. */
   emitSessionEnd(status: RunEndEvent["status"], summary?: RunEndEvent["summary"]): Promise<string> {
-    return quiet(this.#end(status, summary));
+    return this.#inOrder(() => this.#end(status, summary));
   }
 
   async #end(status: RunEndEvent["status"], summary: RunEndEvent["summary"]): Promise<string> {
     const { run, node } = this.#live();
-    checkEvent({ type: "run_end", ...given({ status, summary }) });
+    try {
+      checkEvent({ type: "run_end", ...given({ status, summary }) });
+    } catch (error) {
+      run.noteRefusal(error);
+      throw error;
+    }
     const totals = summary == null ? {} : { summary };
     if (status === "completed") void node.done();
     const ended =
@@ -245,12 +262,39 @@ export class StreamingEngine {
   }
 
   #post(push: (live: { readonly run: Run; readonly node: NodeRun }) => Pushed): Promise<string> {
-    return quiet(this.#frameOf(push));
+    return this.#inOrder(() => this.#frameOf(push));
+  }
+
+  /** Does it now, or after what waits for the request to be started. */
+  #inOrder(task: () => Promise<string>): Promise<string> {
+    const early = this.#early;
+    if (early === undefined) return quiet(task());
+    if (early.length >= MAX_EARLY_CALLS) {
+      this.#overflow ??= new LoomError("backlog_full", `${MAX_EARLY_CALLS} calls wait for the request to be started`);
+      return refuse(this.#overflow);
+    }
+    const { promise, resolve } = Promise.withResolvers<string>();
+    early.push(() => resolve(task()));
+    return quiet(promise);
+  }
+
+  #catchUp(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const call of early) call();
   }
 
   /** Pushes at once; gives the frame of the last record that was pushed, once it is durable. */
   async #frameOf(push: (live: { readonly run: Run; readonly node: NodeRun }) => Pushed): Promise<string> {
-    const { lastId, durable } = push(this.#live());
+    const live = this.#live();
+    let pushed: Pushed;
+    try {
+      pushed = push(live);
+    } catch (error) {
+      live.run.noteRefusal(error);
+      throw error;
+    }
+    const { lastId, durable } = pushed;
     this.#wanted.set(lastId, "");
     try {
       await durable;
@@ -282,16 +326,11 @@ export class StreamingEngine {
     const { onFrame } = this.#options;
     if (onFrame === undefined) return;
     try {
-      Promise.resolve(onFrame(frame, record)).catch(warn);
+      Promise.resolve(onFrame(frame, record)).catch(showWarning);
     } catch (error) {
-      warn(error);
+      showWarning(error);
     }
   }
-}
-
-/** What a listener makes of a frame is no reason to end anything; but somebody should know. */
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error));
 }
 
 function invalid(path: string, message: string): LoomError {

@@ -1,0 +1,46 @@
+/**
+ * Tells the session's owner what went wrong and is nobody's result: what agents and listeners throw, and events that
+ * were refused while their run went on. Whatever those do who are told, it disturbs nothing.
+ */
+import { randomUUID } from "node:crypto";
+import { showWarning } from "./show-warning.ts";
+
+export type OnError = (error: unknown, errorId: string) => void;
+
+export class ErrorReporter {
+  readonly #onError: OnError | undefined;
+  #hasWarned = false;
+
+  constructor(onError: OnError | undefined) {
+    this.#onError = onError;
+  }
+
+  /** Gives the id under which somebody was told. */
+  report(error: unknown): string {
+    const errorId = randomUUID();
+    try {
+      this.#onError?.(error, errorId);
+    } catch (cause) {
+      showWarning(cause);
+    }
+    return errorId;
+  }
+
+  /** Where nobody listens, the first is shown: many may follow, and whoever awaits them knows. */
+  reportRefusal(error: unknown): void {
+    if (this.#onError === undefined && !this.#hasWarned) showWarning(error);
+    this.#hasWarned = true;
+    this.report(error);
+  }
+
+  /** Calls each listener, and reports what one throws. */
+  tell<T>(listeners: Iterable<(news: T) => void>, news: T): void {
+    for (const listener of listeners) {
+      try {
+        listener(news);
+      } catch (error) {
+        this.report(error);
+      }
+    }
+  }
+}
