@@ -46,13 +46,23 @@ export class Page {
   }
 
   #readAll(): readonly StampedRecord[] {
-    const records = this.texts.map((text, index) => this.#read(text, this.after + 1 + index));
+    const records = this.#parse().map((frame, index) => this.#read(frame, this.after + 1 + index));
     if (records.length !== this.length) throw this.#corrupt(this.after + 1 + Math.min(records.length, this.length));
     return records;
   }
 
-  #read(text: string, id: number): StampedRecord {
-    const record = readRecord(text);
+  /** All at once, which is faster; one by one where that fails, to find out which it is. */
+  #parse(): readonly unknown[] {
+    if (this.isEmpty) return [];
+    try {
+      return JSON.parse(`[${this.text.replaceAll("\n", ",")}]`) as unknown[];
+    } catch {
+      return this.texts;
+    }
+  }
+
+  #read(frame: unknown, id: number): StampedRecord {
+    const record = readRecord(frame);
     if (record?.envelope.event_id !== id || record.envelope.session_id !== this.sessionId) throw this.#corrupt(id);
     return record as StampedRecord;
   }

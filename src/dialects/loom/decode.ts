@@ -48,17 +48,19 @@ export function createLoomDecoder(): Decoder {
 }
 
 /**
- * Reads back the frames `createLoomEncoder` wrote in the extended form. Such a frame says itself which run it belongs to,
- * so what is read depends on no other frame: a log may begin to read anywhere.
+ * Reads back the frames `createLoomEncoder` wrote in the extended form, from their text or parsed. Such a frame says
+ * itself which run it belongs to, so what is read depends on no other frame: a log may begin to read anywhere.
  */
-export function createRecordReader(): (text: string) => EventRecord | undefined {
+export function createRecordReader(): (frame: unknown) => EventRecord | undefined {
   const codes = new LastCode();
-  return (text) => {
-    let frame: unknown;
-    try {
-      frame = JSON.parse(text);
-    } catch {
-      return undefined;
+  return (given) => {
+    let frame = given;
+    if (typeof given === "string") {
+      try {
+        frame = JSON.parse(given);
+      } catch {
+        return undefined;
+      }
     }
     if (!isJsonObject(frame)) return undefined;
     return (readQuickly(frame, codes) ?? readFrame(frame)).records[0];

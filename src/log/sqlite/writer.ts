@@ -24,6 +24,8 @@ interface Waiting {
 
 /** Groups on their way at once: while one is being committed, the next is there already. */
 const MAX_GROUPS = 2;
+/** Operations from which a group is worth splitting when nothing is on its way. */
+const MIN_SPLIT = 32;
 /** Operations of one transaction, and roughly their bytes: a group must not keep the others waiting for long. */
 const MAX_GROUP = 2000;
 const MAX_GROUP_LENGTH = 8 * 1024 * 1024;
@@ -101,7 +103,10 @@ export class Writer {
       if (this.#closing !== undefined && this.#sent.length === 0) this.#worker?.postMessage("close");
       return;
     }
-    const end = this.#findGroupEnd();
+    const most = this.#findGroupEnd();
+    // Two halves keep both threads busy; one whole would keep each waiting for the other.
+    const isSplit = this.#sent.length === 0 && most >= MIN_SPLIT;
+    const end = isSplit ? Math.ceil(most / 2) : most;
     const group = this.#queue.slice(0, end);
     this.#queue = this.#queue.slice(end);
     for (const { operation } of group) this.#queuedLength -= lengthOf(operation);
@@ -121,7 +126,9 @@ export class Writer {
       const failure = new LoomError("store_failed", "an argument cannot be sent to the store", {}, { cause: error });
       for (const waiting of bad) waiting.reject(failure);
       this.#send();
+      return;
     }
+    if (isSplit) this.#send();
   }
 
   #findGroupEnd(): number {
