@@ -8,6 +8,7 @@
  *
  * It knows no session and takes no lease.
  */
+import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
 import type { EventOf } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
@@ -90,17 +91,13 @@ export async function readStoredRun(
   const work = new OpenWork();
   const answer = new AnswerText(maxReplyCharacters);
   let message: string | undefined;
-  let after = firstId - 1;
-  for (;;) {
-    const page = await log.read(sessionId, { after });
-    if (page.isEmpty) break;
+  for await (const page of followRecords(log, sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {
       if (record.envelope.run_id !== runId) continue;
       if (record.event.type === "run_start") ({ message } = record.event as EventOf<"run_start">);
       work.add(record);
       answer.add(record);
     }
-    after = page.lastId;
   }
   return { origin: { runId, requestId, agent, message }, work, answer };
 }
