@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { describeHolder } from "../log/holder.ts";
 import type { CommandState, Lease, ListOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
-import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError, mayLackRun } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { BackOff } from "./back-off.ts";
 import { checkEvent } from "./check-event.ts";
@@ -29,9 +29,6 @@ import {
 import { type Draft, type Pushed, type PushOptions, quiet, Sequencer } from "./sequencer.ts";
 import { TodoLists } from "./todo-lists.ts";
 import { Waker } from "./waker.ts";
-
-/** What may be recorded outside any run. */
-const SESSION_EVENTS: ReadonlySet<string> = new Set(["todo_list", "todo_update", "custom"]);
 
 /** Takes the session's lease, recovers what its last writer left, and begins to carry out commands. */
 export function openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
@@ -178,7 +175,7 @@ export class Session implements AsyncDisposable {
     return "run" in started ? started.run : started.turn.promise;
   }
 
-  /** A record of the session itself, outside any run: `todo_list`, `todo_update` or `custom`. */
+  /** A record of the session itself, outside any run: a to-do list, say, or `custom`; see `mayLackRun`. */
   record(event: AnyEvent): Promise<number> {
     return quiet(this.#record(event));
   }
@@ -192,7 +189,7 @@ export class Session implements AsyncDisposable {
   #pushRecord(event: AnyEvent): Pushed {
     try {
       const checked = checkEvent(event, this.#options.maxNameLength);
-      if (!SESSION_EVENTS.has(checked.type))
+      if (!mayLackRun(checked))
         throw new LoomError("invalid_event", `\`${checked.type}\` belongs to a run`, { path: "type" });
       return this.#push([{ event: checked }]);
     } catch (error) {

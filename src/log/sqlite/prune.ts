@@ -130,22 +130,16 @@ export class Pruner {
     }
   }
 
-  /** The bytes that went. */
-  #apply(
-    candidate: Candidate,
-    { lastId, runs }: Cut,
-    report: { runs: number; records: number; bytes: number },
-  ): number {
+  #apply(candidate: Candidate, { lastId, runs }: Cut, report: { runs: number; records: number; bytes: number }): void {
     const { key, sessionId } = candidate;
     // A damaged row must not say what is to be thrown away.
     this.#rows.runs.assertEnded(key, lastId);
     const pos = this.#rows.records.findPosition(key, lastId);
     const head = this.#heads.get(sessionId);
     const kept = head.pos - pos;
-    const bytes = candidate.bytes - kept;
     report.runs += runs;
     report.records += lastId + 1 - head.row.firstId;
-    report.bytes += bytes;
+    report.bytes += candidate.bytes - kept;
     this.#heads.save(head, { firstId: lastId + 1, basePos: pos });
     this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);
@@ -153,7 +147,6 @@ export class Pruner {
     this.#heads.forget(sessionId);
     candidate.bytes = kept;
     candidate.cut = this.#findCut(key);
-    return bytes;
   }
 
   /** Removes some rows that are no longer held. False when there are none left. */

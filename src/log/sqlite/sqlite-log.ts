@@ -144,7 +144,8 @@ class SqliteLog implements Log {
     const known = await this.#write<boolean>({ do: "delete", sessionId, epoch });
     this.#runs.delete(sessionId);
     this.#feed.forget(sessionId);
-    this.#sweep();
+    // When there is time: the session is gone already.
+    this.#sweep().catch(() => undefined);
     return known;
   }
 
@@ -318,7 +319,7 @@ class SqliteLog implements Log {
     }
     const before = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
     while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(BREATH_MS);
-    while (await this.#write<boolean>({ do: "sweep" })) await pause(BREATH_MS);
+    await this.#sweep();
     return total;
   }
 
@@ -333,14 +334,9 @@ class SqliteLog implements Log {
     return this.#writer.write<T>(operation);
   }
 
-  /** Rows nobody can read any more go when there is time; whoever prunes next takes what is left. */
-  #sweep(): void {
-    this.#write<boolean>({ do: "sweep" }).then(
-      (more) => {
-        if (more) this.#sweep();
-      },
-      () => undefined,
-    );
+  /** Removes the rows nobody can read any more; whoever sweeps next takes what is left. */
+  async #sweep(): Promise<void> {
+    while (await this.#write<boolean>({ do: "sweep" })) await pause(BREATH_MS);
   }
 
   #describe(sessionId: string): SessionInfo {
