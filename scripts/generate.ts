@@ -1,13 +1,19 @@
 /**
- * Derives everything that follows from the declarations: types and validators, JSON Schemas, tables of the docs.
+ * Derives everything that follows from the declarations: types, forms and grades of rules, JSON Schemas, tables of the docs.
  * `--check` writes nothing and fails when a file is out of date.
  */
 import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
+import { ENGINE_RULES } from "../src/dialects/engine/rules.ts";
 import { LUMINE_FRAMES } from "../src/dialects/lumine/frames.ts";
+import { LUMINE_RULES } from "../src/dialects/lumine/rules.ts";
 import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
+import { STREAM_EVENT_RULES } from "../src/dialects/stream-event/rules.ts";
+import { DOWN_FRAMES, UP_FRAMES } from "../src/protocol/control/frames.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
+import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
 import { emitCode } from "./generate/emit-code.ts";
+import { emitGrades } from "./generate/emit-grades.ts";
 import { GeneratedFiles } from "./generate/write-files.ts";
 
 const checkOnly = process.argv.includes("--check");
@@ -21,7 +27,12 @@ files.write(
     untagged: { Envelope: ENVELOPE },
     suffix: "Event",
     protocolPath: ".",
-    readers: true,
+    readers: {
+      message_chunk: [],
+      reasoning_chunk: ["id"],
+      tool_call_chunk: ["call_id", "name"],
+      tool_output: ["call_id"],
+    },
   }),
 );
 const frames = {
@@ -33,19 +44,37 @@ for (const [dialect, request] of Object.entries(frames)) {
   const code = emitCode({ ...request, suffix: "Frame", protocolPath: "../../protocol" });
   files.write(`src/dialects/${dialect}/frames.generated.ts`, code);
 }
+const rules = {
+  "src/protocol/frame-rules.generated.ts": ["FRAME", FRAME_RULES, "."],
+  "src/dialects/engine/rules.generated.ts": ["ENGINE", ENGINE_RULES, "../../protocol"],
+  "src/dialects/lumine/rules.generated.ts": ["LUMINE", LUMINE_RULES, "../../protocol"],
+  "src/dialects/stream-event/rules.generated.ts": ["STREAM_EVENT", STREAM_EVENT_RULES, "../../protocol"],
+} as const;
+for (const [path, [name, table, protocolPath]] of Object.entries(rules))
+  files.write(path, emitGrades(name, table, protocolPath));
+const control = {
+  up: { union: "UpFrame", shapes: UP_FRAMES },
+  down: { union: "DownFrame", shapes: DOWN_FRAMES },
+};
+for (const [direction, request] of Object.entries(control)) {
+  const code = emitCode({ ...request, suffix: "Control", protocolPath: ".." });
+  files.write(`src/protocol/control/${direction}.generated.ts`, code);
+}
 
 // The rest needs the code above, which may have just been written for the first time.
 const { DIALECTS, dialectSchema } = await import("../src/dialects/index.ts");
-const { FRAME_RULES, LIFECYCLE_RULES } = await import("../src/protocol/index.ts");
+const { LIFECYCLE_RULES } = await import("../src/protocol/index.ts");
 const docs = await import("./generate/emit-docs.ts");
 
 for (const dialect of Object.values(DIALECTS)) {
   files.write(`spec/schema/${dialect.name}.schema.json`, `${JSON.stringify(dialectSchema(dialect), null, 2)}\n`);
   const page = `docs/dialects/${dialect.name}.md`;
   files.writeSection(page, "ledger", docs.ledgerTable(dialect));
-  if (dialect.frames !== undefined) files.writeSection(page, "frames", docs.frameSections(dialect));
+  if (dialect.frames !== undefined) files.writeSection(page, "frames", docs.frameSections(dialect.frames));
   if (Object.keys(dialect.rules).length > 0) files.writeSection(page, "rules", docs.ruleTable(dialect.rules, "en"));
 }
+files.writeSection("docs/control.md", "up", docs.frameSections(UP_FRAMES));
+files.writeSection("docs/control.md", "down", docs.frameSections(DOWN_FRAMES));
 for (const [page, language] of [
   ["docs/protocol.md", "en"],
   ["docs/protocol.zh.md", "zh"],

@@ -1,8 +1,9 @@
 /**
- * Turns declared shapes into TypeScript: an interface per shape and a validator per shape, plus a switch over all of
- * them. The validators are plain code: no eval at run time, no schema library in a page.
+ * Turns declared shapes into TypeScript: an interface and a form per shape, the function that checks a value against its
+ * form, and code that reads the types that come most. No eval at run time, no schema library in a page.
  */
-import type { Field, Fields, Schema, Shape } from "../../src/protocol/schema.ts";
+import type { Field, Schema, Shape } from "../../src/protocol/schema.ts";
+import { emitBase, emitForm } from "./emit-form.ts";
 import { emitReader } from "./emit-readers.ts";
 
 export interface CodeRequest {
@@ -14,88 +15,93 @@ export interface CodeRequest {
   /** Appended to each interface name, so that two vocabularies do not clash. */
   readonly suffix: string;
   readonly protocolPath: string;
-  /** Also write code that reads each shape from a flat frame. */
-  readonly readers?: boolean;
+  readonly readers?: Readers;
+}
+
+/** Types for which code is written that reads them from a flat frame, and the optional fields such a frame mostly has. */
+export interface Readers {
+  readonly [type: string]: readonly string[];
 }
 
 export function emitCode(request: CodeRequest): string {
-  const checks: string[] = [];
-  const emitter = new CheckEmitter();
-  const interfaces: string[] = [];
-  for (const [tag, shape] of Object.entries(request.shapes)) {
-    const name = pascalCase(tag) + request.suffix;
-    interfaces.push(emitInterface(name, shape, tag));
-    checks.push(emitter.emitCheck(`check${name}`, shape.fields));
-  }
+  const { union, suffix, shapes } = request;
+  const tags = Object.keys(shapes);
   const untagged = Object.entries(request.untagged ?? {});
-  for (const [name, shape] of untagged) {
-    interfaces.push(emitInterface(name, shape));
-    checks.push(emitter.emitCheck(`find${name}Fault`, shape.fields, true));
-  }
-  const tags = Object.keys(request.shapes);
-  const { union, suffix } = request;
+  const interfaces = [
+    ...Object.entries(shapes).map(([tag, shape]) => emitInterface(pascalCase(tag) + suffix, shape, tag)),
+    ...untagged.map(([name, shape]) => emitInterface(name, shape)),
+  ];
   const names = tags.map((tag) => pascalCase(tag) + suffix);
+  const forms = `${constantCase(union)}_FORMS`;
+  const base = emitBase(Object.values(shapes));
+  const finder = base.length === 0 ? forms : `${forms}, ${quote(base.join(" "))}`;
+  const rows = Object.entries(shapes).map(([tag, shape]) => `  ${quote(tag)}: ${quote(emitForm(shape, tag, base))},`);
   const code = [
     interfaces.join("\n\n"),
     `/** One of all the above, told apart by \`type\`. */\nexport type ${union} =\n${names.map((n) => `  | ${n}`).join("\n")};`,
     `/** From the type to its interface. */\nexport interface ${union}Map {\n${tags.map((t) => `  readonly ${quote(t)}: ${pascalCase(t)}${suffix};`).join("\n")}\n}`,
-    [...emitter.inner, ...checks].join("\n\n"),
-    emitCodeTable(request),
+    `/** From the type to its form, as a text. */\nexport const ${forms} = {\n${rows.join("\n")}\n};`,
+    `export const find${union}Form: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(${finder});`,
+    ...untagged.map(([name, shape]) => emitUntagged(name, shape)),
     `/** Checks the fields of a value whose \`type\` is known; undefined when they fit, and when the type is none of these. */
 export function find${union}Fault(given: object, hints?: Hint[]): Fault | undefined {
   const value = given as Value;
-  return CODE.get(value["type"])?.check(value, hints);
+  const form = find${union}Form(value["type"]);
+  return form === undefined ? undefined : findFault(form.fields, value, hints);
 }`,
+    ...(request.readers === undefined ? [] : [emitReaders(request, request.readers)]),
   ].join("\n\n");
   return `${header(request.protocolPath, code)}\n${code}\n`;
 }
 
-function emitReaders({ suffix, shapes }: CodeRequest): string {
-  return Object.entries(shapes)
-    .map(([tag, shape]) => emitReader(tag, pascalCase(tag) + suffix, shape))
-    .join("\n\n");
+function emitUntagged(name: string, shape: Shape): string {
+  const form = `${constantCase(name)}_FORM`;
+  return `export const ${form}: Form = /* @__PURE__ */ parseForm(${quote(emitForm(shape))});
+
+export function find${name}Fault(value: Value): Fault | undefined {
+  return findFault(${form}.fields, value);
+}`;
 }
 
-/**
- * From the type to its code. A lookup by hash: the type of a parsed frame is a fresh string, and comparing it with every
- * name in turn would cost more than all the checks.
- */
-function emitCodeTable(request: CodeRequest): string {
-  const { union, suffix, shapes } = request;
-  const reads = request.readers === true;
-  const rows = Object.keys(shapes).map((tag) => {
-    const name = pascalCase(tag) + suffix;
-    return `  [${quote(tag)}, { check: check${name}${reads ? `, read: read${name}` : ""} }],`;
+/** Code that reads the given shapes from a flat frame; the others are read by their forms. */
+function emitReaders({ union, shapes }: CodeRequest, types: Readers): string {
+  const rows = Object.entries(types).map(([type, usual]) => {
+    const shape = shapes[type];
+    if (shape === undefined) throw new Error(`there is no ${type} to write a reader for`);
+    return emitReader(type, shape, usual);
   });
-  const code = reads ? `${union}Code` : "Code";
-  return [
-    ...(reads ? [emitReaders(request)] : []),
-    `/** The code that handles one type. */
-${reads ? "export " : ""}interface ${code} {
-  /** The first thing wrong with the fields. */
-  check(value: Value, hints?: Hint[]): Fault | undefined;${reads ? `\n  /** The event in a flat frame that has \`fields\` fields beside its type and its envelope, if all is in order. */\n  read(value: Value, fields: number): object | undefined;` : ""}
-}`,
-    `const CODE: ReadonlyMap<unknown, ${code}> = new Map<string, ${code}>([\n${rows.join("\n")}\n]);`,
-    ...(reads ? [`export function find${code}(type: string): ${code} | undefined {\n  return CODE.get(type);\n}`] : []),
-  ].join("\n\n");
+  return `/** Reads an event from a flat frame that has so many fields beside its type and its envelope. */
+function readByForm(type: string, value: Value, fields: number): object | undefined {
+  return readForm(type, find${union}Form(type) as Form, value, fields);
+}
+
+/** Types that come in long rows: as they mostly come, they are read by code of their own, the others by their forms. */
+export const ${constantCase(union)}_READERS: {
+  readonly [type: string]: (value: Value, fields: number) => object | undefined;
+} = {\n${rows.join("\n")}\n};`;
 }
 
 function header(protocolPath: string, code: string): string {
   const used = (name: string) => new RegExp(`\\b${name}\\b`).test(code);
-  const faults = ["moveHints", "outside", "tooDeep", "unlisted", "within", "wrong"].filter(used);
-  const jsonTypes = ["Json", "JsonObject"].filter(used).map((name) => `type ${name}`);
-  const jsonFunctions = ["isDeeperThan"].filter(used);
+  const forms = ["createFormFinder", "parseForm"].filter(used);
+  const json = ["Json", "JsonObject"].filter(used);
+  const checks = ["findFault", "readForm"].filter(used);
   const lines = [
     "/**",
     " * Generated from the declarations by `npm run generate`; edit those instead.",
-    " * The types of the vocabulary, and the code that checks a value against them.",
+    " * The types of the vocabulary, and the forms a value is checked against.",
     " */",
-    `import { type Fault, type Hint${faults.map((f) => `, ${f}`).join("")} } from "${protocolPath}/fault.ts";`,
+    `import { ${checks.join(", ")} } from "${protocolPath}/check-form.ts";`,
+    `import type { Fault, Hint } from "${protocolPath}/fault.ts";`,
+    `import { ${[...forms, "type Form"].join(", ")} } from "${protocolPath}/form.ts";`,
   ];
-  const json = [...jsonFunctions, ...jsonTypes];
-  if (json.length > 0) lines.push(`import { ${json.join(", ")} } from "${protocolPath}/json.ts";`);
+  if (json.length > 0) lines.push(`import type { ${json.join(", ")} } from "${protocolPath}/json.ts";`);
   lines.push("", "type Value = { readonly [field: string]: unknown };", "");
   return lines.join("\n");
+}
+
+function constantCase(name: string): string {
+  return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 }
 
 function pascalCase(name: string): string {
@@ -157,178 +163,4 @@ function emitType(schema: Schema): string {
     case "nullable":
       return `${emitType(schema.of)} | null`;
   }
-}
-
-/** Writes check functions; inner objects get functions of their own, shared where they are the same. */
-class CheckEmitter {
-  readonly inner: string[] = [];
-  readonly #functions = new Map<string, InnerFunction>();
-
-  emitCheck(name: string, fields: Fields, exported = false): string {
-    const body = Object.entries(fields).map(([field, declared]) => this.#emitField(field, declared));
-    const usesHints = body.some((text) => text.includes("hints"));
-    const parameter = usesHints ? ", hints?: Hint[]" : exported ? "" : ", _hints?: Hint[]";
-    const first = `${exported ? "export " : ""}function ${name}(value: Value${parameter}): Fault | undefined {`;
-    return [first, ...body, "  return undefined;", "}"].join("\n");
-  }
-
-  #emitField(name: string, field: Field): string {
-    const local = `${name.replaceAll(/\W/g, "_")}_`;
-    const read = `  const ${local} = value[${quote(name)}];`;
-    const checks = this.#emitSchema(field.schema, local, quote(name)).map((line) => `  ${line}`);
-    if (field.required) return [read, ...checks].join("\n");
-    return [
-      read,
-      `  if (${local} !== undefined && ${local} !== null) {`,
-      ...checks.map((line) => `  ${line}`),
-      "  }",
-    ].join("\n");
-  }
-
-  #emitSchema(schema: Schema, variable: string, path: string): string[] {
-    const refuse = (expected: string) => `return wrong(${path}, ${quote(expected)}, ${variable});`;
-    switch (schema.kind) {
-      case "string":
-        return [`if (typeof ${variable} !== "string") ${refuse("a string")}`];
-      case "boolean":
-        return [`if (typeof ${variable} !== "boolean") ${refuse("true or false")}`];
-      case "number":
-      case "integer": {
-        const noun = schema.kind === "integer" ? "a whole number" : "a finite number";
-        const lines = [`if (typeof ${variable} !== "number") ${refuse(noun)}`];
-        const bounds: string[] = [];
-        bounds.push(schema.kind === "integer" ? `!Number.isInteger(${variable})` : `!Number.isFinite(${variable})`);
-        if (schema.min !== undefined) bounds.push(`${variable} < ${schema.min}`);
-        if (schema.max !== undefined) bounds.push(`${variable} > ${schema.max}`);
-        const range = rangeOf(schema.min, schema.max);
-        lines.push(`if (${bounds.join(" || ")}) return outside(${path}, ${quote(noun + range)}, ${variable});`);
-        return lines;
-      }
-      case "json":
-        return [
-          `if (${variable} === undefined) ${refuse("a JSON value")}`,
-          `if (isDeeperThan(${variable})) return tooDeep(${path});`,
-        ];
-      case "map":
-        return [
-          `if (typeof ${variable} !== "object" || ${variable} === null || Array.isArray(${variable})) ${refuse("an object")}`,
-          `if (isDeeperThan(${variable})) return tooDeep(${path});`,
-        ];
-      case "enum": {
-        const known = schema.values.map((v) => `${variable} !== ${quote(v)}`).join(" && ");
-        const expected =
-          schema.values.length === 1 ? quote(schema.values[0] ?? "") : `one of ${schema.values.join(", ")}`;
-        return [
-          `if (typeof ${variable} !== "string") ${refuse(expected)}`,
-          `if (${known}) return outside(${path}, ${quote(expected)}, ${variable});`,
-        ];
-      }
-      case "open-enum": {
-        const known = schema.values.map((v) => `${variable} !== ${quote(v)}`).join(" && ");
-        return [
-          `if (typeof ${variable} !== "string") ${refuse("a string")}`,
-          `if (hints !== undefined && ${known}) hints.push(unlisted(${path}, ${variable}, ${JSON.stringify(schema.values)}));`,
-        ];
-      }
-      case "array": {
-        const inner = this.#emitSchema(schema.items, "item", "`[${index}]`").map((line) => `  ${line}`);
-        const fn = this.#innerFunction(
-          `array:${JSON.stringify(schema.items)}`,
-          ["for (const [index, item] of value.entries()) {", ...inner, "}"],
-          "value: readonly unknown[]",
-        );
-        return [`if (!Array.isArray(${variable})) ${refuse("an array")}`, ...callInner(fn, variable, path)];
-      }
-      case "object": {
-        const key = `object:${JSON.stringify(schema.fields)}`;
-        const body = Object.entries(schema.fields).map(([field, declared]) => this.#emitField(field, declared));
-        const fn = this.#innerFunction(
-          key,
-          body
-            .join("\n")
-            .split("\n")
-            .map((line) => line.replace(/^ {2}/, "")),
-          "value: Value",
-        );
-        return [
-          `if (typeof ${variable} !== "object" || ${variable} === null || Array.isArray(${variable})) ${refuse("an object")}`,
-          ...callInner(fn, `${variable} as Value`, path),
-        ];
-      }
-      case "union":
-        return this.#emitUnion(schema.options, variable, path);
-      case "nullable":
-        return [
-          `if (${variable} === undefined) ${refuse("present, if only as null")}`,
-          `if (${variable} !== null) {`,
-          ...this.#emitSchema(schema.of, variable, path).map((line) => `  ${line}`),
-          "}",
-        ];
-    }
-  }
-
-  /** A union of texts and one object: texts are compared, everything else is checked as the object. */
-  #emitUnion(options: readonly Schema[], variable: string, path: string): string[] {
-    const texts = options.flatMap((option) => (option.kind === "enum" ? option.values : []));
-    const rest = options.filter((option) => option.kind !== "enum");
-    const [other] = rest;
-    if (other === undefined || rest.length !== 1) throw new Error("a union is of texts and one other schema");
-    const test = texts.map((text) => `${variable} !== ${quote(text)}`).join(" && ");
-    const expected = `${texts.map(quote).join(", ")} or an object`;
-    const refuse = `if (typeof ${variable} === "string") return outside(${path}, ${quote(expected)}, ${variable});`;
-    return [
-      `if (${test}) {`,
-      `  ${refuse}`,
-      ...this.#emitSchema(other, variable, path).map((line) => `  ${line}`),
-      "}",
-    ];
-  }
-
-  #innerFunction(key: string, body: readonly string[], parameter: string): InnerFunction {
-    const known = this.#functions.get(key);
-    if (known !== undefined) return known;
-    const usesHints = body.some((line) => line.includes("hints"));
-    const made = { name: `checkInner${this.#functions.size + 1}`, usesHints };
-    this.#functions.set(key, made);
-    const parameters = usesHints ? `${parameter}, hints: Hint[] | undefined` : parameter;
-    const lines = [
-      `function ${made.name}(${parameters}): Fault | undefined {`,
-      ...body.map((line) => `  ${line}`),
-      "  return undefined;",
-      "}",
-    ];
-    this.inner.push(lines.join("\n"));
-    return made;
-  }
-}
-
-interface InnerFunction {
-  readonly name: string;
-  readonly usesHints: boolean;
-}
-
-function callInner({ name, usesHints }: InnerFunction, argument: string, path: string): string[] {
-  if (usesHints) {
-    return [
-      "{",
-      "  const before = hints?.length ?? 0;",
-      `  const fault = ${name}(${argument}, hints);`,
-      `  if (hints !== undefined && hints.length > before) moveHints(hints, before, ${path});`,
-      `  if (fault !== undefined) return within(${path}, fault);`,
-      "}",
-    ];
-  }
-  return [
-    "{",
-    `  const fault = ${name}(${argument});`,
-    `  if (fault !== undefined) return within(${path}, fault);`,
-    "}",
-  ];
-}
-
-function rangeOf(min: number | undefined, max: number | undefined): string {
-  const top = max === Number.MAX_SAFE_INTEGER ? "2^53-1" : max;
-  if (min !== undefined && top !== undefined) return ` from ${min} to ${top}`;
-  if (min !== undefined) return `, at least ${min}`;
-  return "";
 }

@@ -136,8 +136,8 @@ export function ledgerTable(dialect: Dialect): string {
   return table(["event", "fate", "frame", "fields that do not arrive", "note"], rows);
 }
 
-export function frameSections(dialect: Dialect): string {
-  return Object.entries(dialect.frames ?? {})
+export function frameSections(frames: { readonly [tag: string]: Shape }): string {
+  return Object.entries(frames)
     .map(
       ([tag, shape]) =>
         `### \`${tag}\`\n\n${shape.about.en}. ${shape.section}\n\n${shapeTable(withInner(shape), "en")}`,

@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { EVENT_TYPES, type StampedRecord } from "../protocol/index.ts";
+import { EVENT_TYPES, isJsonObject, type JsonObject, type StampedRecord } from "../protocol/index.ts";
 import type { Dialect } from "./dialect.ts";
 
 const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
@@ -45,11 +45,13 @@ const HOSTILE: readonly string[] = [
 export interface DialectSamples {
   /** Frames of one whole run, as texts. */
   readonly run: readonly string[];
+  /** Whole streams of the dialect, each as texts. */
+  readonly streams: readonly (readonly string[])[];
   /** Records of a whole session. */
   readonly records: readonly StampedRecord[];
 }
 
-export function describeDialect(dialect: Dialect, { run, records }: DialectSamples): void {
+export function describeDialect(dialect: Dialect, { run, streams, records }: DialectSamples): void {
   const encodeAll = (list: readonly StampedRecord[]) => {
     const encoder = dialect.createEncoder();
     return list.map((record) => encoder.encode(record));
@@ -59,6 +61,25 @@ export function describeDialect(dialect: Dialect, { run, records }: DialectSampl
     test("reads its own run without complaint", () => {
       const decoder = dialect.createDecoder();
       for (const text of run) expect(decoder.decode(text).issues).toEqual([]);
+    });
+
+    test("reads a frame that is parsed already as it reads its text", () => {
+      expect(streams.length).toBeGreaterThan(0);
+      // The longest nest too deeply to be compared.
+      for (const stream of [...streams, HOSTILE.filter((text) => text.length < 1000)]) {
+        const [fromText, fromParsed] = [dialect.createDecoder(), dialect.createDecoder()];
+        for (const text of stream) expect(fromParsed.decode(text, parseObject(text))).toEqual(fromText.decode(text));
+      }
+    });
+
+    test("does not parse again what is parsed, nor change it", () => {
+      const decoder = dialect.createDecoder();
+      const calm = dialect.createDecoder();
+      for (const text of run) {
+        const parsed = parseObject(text);
+        expect(decoder.decode("not JSON", parsed)).toEqual(calm.decode(text));
+        expect(JSON.stringify(parsed)).toBe(JSON.stringify(JSON.parse(text)));
+      }
     });
 
     test("refuses hostile texts by name, throws at none, and reads on as if they had not come", () => {
@@ -137,6 +158,15 @@ export function describeDialect(dialect: Dialect, { run, records }: DialectSampl
       for (const frame of frames) expect(dialect.claim(frame)).toBeGreaterThan(0);
     });
   });
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A hostile text that the dialect takes as a frame of its own is not one for it. */

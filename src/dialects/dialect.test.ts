@@ -1,11 +1,12 @@
 /** Every dialect is held to the contract, and all of them to what only the whole list can show. */
 import { describe, expect, test } from "vitest";
-import { FRAME_RULES, LIFECYCLE_RULES, type StampedRecord } from "../protocol/index.ts";
-import { listVectorFiles, readVector } from "../../test/vectors.ts";
+import { FRAME_RULES, type JsonObject, LIFECYCLE_RULES, type StampedRecord } from "../protocol/index.ts";
+import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
 import { describeDialect } from "./dialect.contract.ts";
-import { createBatchEncoder, detectDialect, DIALECTS } from "./index.ts";
+import { createBatchEncoder, DECODERS, detectDecoder, detectDialect, type DialectName, DIALECTS } from "./index.ts";
 
 const RUNS = listVectorFiles("runs").map(readVector);
+const SAMPLES = listVectorFiles("samples").map(readVector);
 const REACT = RUNS.find((vector) => vector.name === "react-tools");
 const records = RUNS.flatMap((vector) => vector.records.flat()).map((record, index): StampedRecord => ({
   ...record,
@@ -13,8 +14,12 @@ const records = RUNS.flatMap((vector) => vector.records.flat()).map((record, ind
 }));
 
 for (const dialect of Object.values(DIALECTS)) {
-  const run = (REACT?.encodings[dialect.name] ?? []).flat().map((frame) => JSON.stringify(frame));
-  describeDialect(dialect, { run, records });
+  const textsOf = (vector: (typeof RUNS)[number] | undefined) =>
+    (vector?.encodings[dialect.name] ?? []).flat().map((frame) => JSON.stringify(frame));
+  const samples = SAMPLES.filter((vector) => vector.dialect === dialect.name).map(({ frames }) =>
+    frames.map(frameText),
+  );
+  describeDialect(dialect, { run: textsOf(REACT), streams: [...RUNS.map(textsOf), ...samples], records });
 }
 
 describe("the list of dialects", () => {
@@ -29,8 +34,17 @@ describe("the list of dialects", () => {
       for (const name of Object.keys(DIALECTS)) {
         const texts = (vector.encodings[name] ?? []).flat().map((frame) => JSON.stringify(frame));
         expect(detectDialect(texts)?.name, `${vector.name} in ${name}`).toBe(name);
+        const parsed = texts.map((text) => JSON.parse(text) as JsonObject);
+        expect(detectDecoder(parsed), `${vector.name} in ${name}`).toBe(name);
       }
     }
+  });
+
+  test("the decoders are the decoding halves of the dialects", () => {
+    for (const [name, { createDecoder, claim }] of Object.entries(DIALECTS)) {
+      expect(DECODERS[name as DialectName]).toEqual({ createDecoder, claim });
+    }
+    expect(Object.keys(DECODERS)).toEqual(Object.keys(DIALECTS));
   });
 
   test("nothing is recognised in garbage", () => {

@@ -7,7 +7,16 @@
  * - A decoder never throws on input. A frame it cannot read gives an issue and no record, and harms nothing after it.
  * - An encoder acts only on a record: no clock, no randomness, no look-ahead. The same records give the same bytes.
  */
-import type { EventRecord, EventType, Issue, Rule, RuleTable, Shape, StampedRecord } from "../protocol/index.ts";
+import type {
+  EventRecord,
+  EventType,
+  Issue,
+  JsonObject,
+  Rule,
+  RuleTable,
+  Shape,
+  StampedRecord,
+} from "../protocol/index.ts";
 import type { Fate } from "./ledger.ts";
 
 export type DialectName = "loom" | "export" | "engine" | "lumine" | "stream-event";
@@ -18,8 +27,8 @@ export interface Decoded {
 }
 
 export interface Decoder {
-  /** Takes the text of one frame. */
-  decode(text: string): Decoded;
+  /** Takes the text of one frame; `parsed` is the same frame, where the caller has parsed it already. */
+  decode(text: string, parsed?: JsonObject): Decoded;
 }
 
 export interface Encoder {
@@ -47,11 +56,17 @@ export interface EncoderOptions {
   readonly debug?: boolean;
 }
 
-export interface Dialect {
+/** The half of a dialect a receiver needs. */
+export interface Decoding {
+  createDecoder(): Decoder;
+  /** How surely a parsed frame is of this dialect: 0 not, 1 by its tag, 2 by its tag and fields. */
+  claim(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
+}
+
+export interface Dialect extends Decoding {
   readonly name: DialectName;
   /** Name of the specification. */
   readonly title: string;
-  createDecoder(): Decoder;
   createEncoder(options?: EncoderOptions): Encoder;
   /** A faster way to the same bytes, where there is one. */
   createBatchEncoder?(options?: EncoderOptions): BatchEncoder;
@@ -67,8 +82,6 @@ export interface Dialect {
   readonly unsaid: readonly string[];
   /** The frames, for schemas: tag to shape. Absent where they follow from the events mechanically. */
   readonly frames?: { readonly [tag: string]: Shape };
-  /** How surely a parsed frame is of this dialect: 0 not, 1 by its tag, 2 by its tag and fields. */
-  claim(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
 }
 
 export const NO_FRAMES: readonly string[] = [];

@@ -2,16 +2,19 @@
  * What a foreign frame holds that no field of ours does. It is kept beside the event (`envelope.ext`, by dialect) and
  * laid back into the frame when the record is written in that dialect again: nothing is lost on the way through.
  */
-import { type Envelope, type Field, type Fields, isJsonObject, type Json, type JsonObject } from "../protocol/index.ts";
+import type { Envelope } from "../protocol/index.ts";
+import type { FormFields } from "../protocol/form.ts";
+import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 
-/** The parts of `value` that `fields` do not declare, however deep; undefined when there are none. */
-export function collectExtra(value: JsonObject, fields: Fields): JsonObject | undefined {
+/** The parts of `value` that `fields` do not declare, nor its `tag`, however deep; undefined when there are none. */
+export function collectExtra(value: JsonObject, fields: FormFields, tag?: string): JsonObject | undefined {
   let extra: [string, Json][] | undefined;
   for (const [name, inner] of Object.entries(value)) {
-    const field: Field | undefined = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (name === tag) continue;
+    const schema = fields.get(name)?.schema;
     let kept: Json | undefined;
-    if (field === undefined) kept = inner;
-    else if (field.schema.kind === "object" && isJsonObject(inner)) kept = collectExtra(inner, field.schema.fields);
+    if (schema === undefined) kept = inner;
+    else if (schema.tag === "{" && isJsonObject(inner)) kept = collectExtra(inner, schema.fields);
     if (kept !== undefined) (extra ??= []).push([name, kept]);
   }
   return extra === undefined ? undefined : Object.fromEntries(extra);

@@ -1,7 +1,7 @@
 /**
  * The dialects, by name. This list is the only place that knows them all.
  */
-import { detectDialect as detectAmong } from "./detect.ts";
+import { detectDecoder } from "./decoders.ts";
 import type { Dialect, DialectName } from "./dialect.ts";
 import { engine } from "./engine/index.ts";
 import { exportDialect } from "./export/index.ts";
@@ -17,23 +17,30 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   export: exportDialect,
 };
 
-export const DIALECT_NAMES = Object.keys(DIALECTS) as readonly DialectName[];
+export const DIALECT_NAMES = /* @__PURE__ */ Object.keys(DIALECTS) as readonly DialectName[];
 
 export function isDialectName(name: string): name is DialectName {
   return Object.hasOwn(DIALECTS, name);
 }
 
-/**
- * The dialect of a stream, from the texts of its first frames; undefined when no dialect knows any of them. At a tie
- * `loom` stands back: it allows any further field, so what another wire claims as surely is more likely of that wire.
- */
+/** The dialect of a stream, from the texts of its first frames; undefined when no dialect knows any of them. */
 export function detectDialect(texts: readonly string[]): Dialect | undefined {
-  const { loom: last, ...others } = DIALECTS;
-  return detectAmong(texts, [...Object.values(others), last]);
+  const name = detectDecoder(texts);
+  return name === undefined ? undefined : DIALECTS[name];
 }
 
-export { DETECTION_FRAMES } from "./detect.ts";
-export type { BatchEncoder, Decoded, Decoder, Dialect, DialectName, Encoder, EncoderOptions } from "./dialect.ts";
+export { DECODERS, detectDecoder } from "./decoders.ts";
+export { detectAmong, DETECTION_FRAMES } from "./detect.ts";
+export type {
+  BatchEncoder,
+  Decoded,
+  Decoder,
+  Decoding,
+  Dialect,
+  DialectName,
+  Encoder,
+  EncoderOptions,
+} from "./dialect.ts";
 export type { Fate } from "./ledger.ts";
 export {
   type CheckedFrame,
@@ -49,7 +56,7 @@ export {
   isCarried,
   type StreamConverter,
 } from "./convert-stream.ts";
-export { createRecordReader } from "./loom/decode.ts";
+export { createRecordReader, LOOM_DECODING } from "./loom/decode.ts";
 export { createStamper } from "./stamp.ts";
 export { dialectSchema, dialectSchemas } from "./schemas.ts";
 export { createBatchEncoder } from "./encode-batch.ts";

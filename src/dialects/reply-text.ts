@@ -14,8 +14,7 @@ export interface ReplyBudget {
 /** An answer as it is gathered. Beyond the budget nothing more is kept, and `overflowed` says so. */
 export class ReplyText {
   readonly #budget: ReplyBudget;
-  #pieces: string[] = [];
-  #length = 0;
+  #text = "";
   overflowed = false;
 
   constructor(budget: ReplyBudget) {
@@ -23,14 +22,10 @@ export class ReplyText {
   }
 
   add(piece: string): void {
+    this.overflowed ||= this.#budget.held + piece.length > MAX_REPLY_CHARACTERS;
     if (this.overflowed) return;
-    if (this.#budget.held + piece.length > MAX_REPLY_CHARACTERS) {
-      this.overflowed = true;
-      return;
-    }
     this.#budget.held += piece.length;
-    this.#length += piece.length;
-    this.#pieces.push(piece);
+    this.#text += piece;
   }
 
   replace(text: string): void {
@@ -40,18 +35,13 @@ export class ReplyText {
 
   /** Gives back what it held. */
   clear(): void {
-    this.#budget.held -= this.#length;
-    this.#pieces = [];
-    this.#length = 0;
+    this.#budget.held -= this.#text.length;
+    this.#text = "";
     this.overflowed = false;
   }
 
-  get isEmpty(): boolean {
-    return this.#length === 0;
-  }
-
   toString(): string {
-    return this.#pieces.join("");
+    return this.#text;
   }
 }
 

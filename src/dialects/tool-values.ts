@@ -1,7 +1,8 @@
 /**
  * A tool's result is text for the model (`result`) and perhaps data (`output`); dialects have one field for both.
  */
-import { isJsonObject, type Json, type JsonObject, type ToolEndEvent } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 
 /** Dialects without node names: what `message_chunk.id` says when it comes from one of them. */
 export const NODE_NAME = "agent";

@@ -59,6 +59,29 @@ export const ERROR_CODES = {
   store_newer: "system",
   store_closed: "system",
   import_invalid: "validation",
+  // Receiving: what a stream's status gives as its reason.
+  stream_cut: "system",
+  frames_missing: "system",
+  frame_refused: "validation",
+  proof_failed: "system",
+  id_conflict: "validation",
+  dialect_mismatch: "validation",
+  cannot_merge: "validation",
+  held_limit: "system",
+  view_limit: "system",
+  too_many_sessions: "system",
+  // Connections.
+  connection_lost: "system",
+  connection_refused: "validation",
+  heartbeat_missed: "timeout",
+  reconnect_limit: "system",
+  command_timeout: "timeout",
+  invalid_control: "validation",
+  already_subscribed: "validation",
+  not_subscribed: "validation",
+  too_many_subscriptions: "system",
+  unsupported: "validation",
+  internal_error: "system",
 } as const satisfies { readonly [code: string]: ErrorType };
 
 export type ErrorCode = keyof typeof ERROR_CODES;

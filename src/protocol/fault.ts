@@ -19,34 +19,22 @@ export interface Hint {
 
 /** `value` is not what the field asks for. */
 export function wrong(path: string, expected: string, value: unknown): Fault {
-  if (value === undefined || value === null) {
-    return { rule: "field-missing", path, message: `\`${path}\` is missing; it must be ${expected}` };
-  }
-  return { rule: "field-type", path, message: `\`${path}\` must be ${expected}, not ${describeValue(value)}` };
+  if (value === undefined || value === null)
+    return faultOf("field-missing", path, `is missing; it must be ${expected}`);
+  return outside(path, expected, value, "field-type");
 }
 
 /** `value` has the right type, but is outside what is allowed. */
-export function outside(path: string, expected: string, value: unknown): Fault {
-  return { rule: "field-value", path, message: `\`${path}\` must be ${expected}, not ${describeValue(value)}` };
+export function outside(path: string, expected: string, value: unknown, rule: FaultRule = "field-value"): Fault {
+  return faultOf(rule, path, `must be ${expected}, not ${describeValue(value)}`);
 }
 
 export function tooDeep(path: string): Fault {
-  return { rule: "field-depth", path, message: `\`${path}\` nests too deeply` };
+  return faultOf("field-depth", path, "nests too deeply");
 }
 
-/** Puts the fault of an inner value into its place in the outer one. */
-export function within(outer: string, fault: Fault): Fault {
-  return { rule: fault.rule, ...move(outer, fault) };
-}
-
-/** The same for the hints an inner value gave, from `start` on. */
-export function moveHints(hints: Hint[], start: number, outer: string): void {
-  for (const [index, hint] of hints.entries()) if (index >= start) hints[index] = move(outer, hint);
-}
-
-function move(outer: string, { path, message }: Hint): Hint {
-  const moved = path === "" ? outer : path.startsWith("[") ? outer + path : `${outer}.${path}`;
-  return { path: moved, message: message.replace(`\`${path}\``, `\`${moved}\``) };
+function faultOf(rule: FaultRule, path: string, what: string): Fault {
+  return { rule, path, message: `\`${path}\` ${what}` };
 }
 
 export function unlisted(path: string, value: string, values: readonly string[]): Hint {
@@ -55,17 +43,8 @@ export function unlisted(path: string, value: string, values: readonly string[])
 
 /** Short enough for a message, whatever the value. */
 export function describeValue(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  switch (typeof value) {
-    case "string":
-      return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value);
-    case "number":
-    case "boolean":
-      return String(value);
-    case "undefined":
-      return "missing";
-    default:
-      return "an object";
-  }
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 40)) + (value.length > 40 ? "…" : "");
+  if (value === undefined) return "missing";
+  if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
+  return Array.isArray(value) ? "an array" : "an object";
 }

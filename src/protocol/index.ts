@@ -4,8 +4,39 @@
  */
 export { BoundedMap } from "./bounded-map.ts";
 export { type CallFrame, CallKeys } from "./call-keys.ts";
+export {
+  type AckControl,
+  type ApproveControl,
+  type CancelControl,
+  CONTROL_VERSION,
+  type ControlCommand,
+  decodeDown,
+  type DecodedControl,
+  decodeUp,
+  DOWN_FRAMES,
+  type DownFrame,
+  encodeControl,
+  type EndControl,
+  type FramesControl,
+  type HeartbeatControl,
+  type HelloControl,
+  type InvalidControl,
+  isCommand,
+  type PingControl,
+  type PongControl,
+  readUp,
+  type RefusalControl,
+  type RunControl,
+  type SubscribeControl,
+  type SubscribedControl,
+  type TodoControl,
+  type UnsubscribeControl,
+  UP_FRAMES,
+  type UpFrame,
+} from "./control/index.ts";
 export { ENVELOPE, SPAN_NODE_ID } from "./envelope.ts";
-export { EVENT_TYPES, EVENTS, type EventType, isSpecified, type SpecifiedType } from "./events/index.ts";
+export { findLoomEventCode, type LoomEventCode } from "./event-code.ts";
+export { EVENT_TYPES, EVENTS, type EventType, type SpecifiedType } from "./events/index.ts";
 export {
   type CheckpointEvent,
   type CompressionAppliedEvent,
@@ -14,7 +45,6 @@ export {
   type Envelope,
   type ErrorEvent,
   findEnvelopeFault,
-  findLoomEventCode,
   findLoomEventFault,
   type ForeignEvent,
   type GotExpandEvent,
@@ -26,7 +56,6 @@ export {
   type LlmEndEvent,
   type LlmStartEvent,
   type LoomEvent,
-  type LoomEventCode,
   type LoomEventMap,
   type MessageChunkEvent,
   type NodeEnterEvent,
@@ -65,13 +94,15 @@ export {
   type EventRecord,
   isKnownEvent,
   isKnownType,
+  isSpecified,
   isTerminal,
   mayLackRun,
   type OpaqueEvent,
   type StampedEnvelope,
   type StampedRecord,
 } from "./record.ts";
-export { createRaise, FRAME_RULES, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
+export { FRAME_RULES } from "./frame-rules.ts";
+export { createRaise, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
 export type { Field, Fields, Schema, Shape, Text } from "./schema.ts";
 export { dropEnvelopeNames, holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
 export { findEventFault, validateEvent, type Validated } from "./validate.ts";

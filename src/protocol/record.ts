@@ -2,8 +2,8 @@
  * A record is an envelope and an event, kept apart. It is what senders write, logs hold, dialects encode and receivers
  * reduce; only the names of the `loom` vocabulary appear in it.
  */
-import { EVENTS, type EventType } from "./events/index.ts";
-import type { Envelope, LoomEvent, LoomEventMap } from "./events.generated.ts";
+import type { EventType, SpecifiedType } from "./events/index.ts";
+import { type Envelope, findLoomEventForm, type LoomEvent, type LoomEventMap } from "./events.generated.ts";
 import type { Json } from "./json.ts";
 
 /** An event whose type this version does not know. It is kept and passed on, never shown as answer text. */
@@ -32,7 +32,12 @@ export interface StampedRecord extends EventRecord {
 }
 
 export function isKnownType(type: string): type is EventType {
-  return Object.hasOwn(EVENTS, type);
+  return findLoomEventForm(type) !== undefined;
+}
+
+/** True for the 23 types of 001 §4.2. */
+export function isSpecified(type: string): type is SpecifiedType {
+  return findLoomEventForm(type)?.exportKey !== undefined;
 }
 
 export function isKnownEvent(event: AnyEvent): event is LoomEvent {
@@ -45,8 +50,8 @@ export function isTerminal(event: AnyEvent): boolean {
 }
 
 /** What may happen in a session outside any run, such as a to-do item ticked after the run was over. */
-const RUNLESS: ReadonlySet<string> = new Set<EventType>(["todo_list", "todo_update", "custom", "foreign"]);
+const RUNLESS: readonly string[] = ["todo_list", "todo_update", "custom", "foreign"] satisfies readonly EventType[];
 
 export function mayLackRun({ type }: AnyEvent): boolean {
-  return RUNLESS.has(type);
+  return RUNLESS.includes(type);
 }

@@ -1,6 +1,6 @@
 /**
  * The small language in which the vocabulary is declared. A declaration is plain data: the generator turns it into
- * TypeScript types, validators, JSON Schema and documentation. It knows no event and imports no schema library, so that
+ * TypeScript types, forms, JSON Schema and documentation. It knows no event and imports no schema library, so that
  * the same code runs in a page under a strict Content-Security-Policy.
  *
  * Invariant: an optional field may be absent or null on a wire; both mean "not given".

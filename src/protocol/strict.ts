@@ -3,11 +3,9 @@
  * that receivers which know only those carry it untouched. A user's own value that holds a `$loom` key is wrapped the
  * same way, so that it is never mistaken for one of ours.
  */
-import type { CustomEvent } from "./events.generated.ts";
-import { ENVELOPE } from "./envelope.ts";
-import { EVENTS, type EventType, isSpecified } from "./events/index.ts";
-import { isJsonObject, type JsonObject } from "./json.ts";
-import type { AnyEvent } from "./record.ts";
+import { type CustomEvent, ENVELOPE_FORM, findLoomEventForm } from "./events.generated.ts";
+import { isJsonObject, type JsonObject, keepFields } from "./json.ts";
+import { type AnyEvent, isSpecified } from "./record.ts";
 
 const MARK = "$loom";
 
@@ -25,13 +23,10 @@ export function wrapEvent(event: AnyEvent): JsonObject {
 
 /** The event inside a wrapping, or undefined when the value is the user's own. */
 export function unwrapEvent(value: unknown): AnyEvent | undefined {
-  if (!isJsonObject(value) || !Object.hasOwn(value, MARK)) return undefined;
-  const { [MARK]: type, ...payload } = value;
-  return typeof type === "string" ? dropEnvelopeNames({ type, ...withoutType(payload) }) : undefined;
-}
-
-function withoutType({ type: _type, ...payload }: JsonObject): JsonObject {
-  return payload;
+  if (!holdsMark(value)) return undefined;
+  const type = value[MARK];
+  if (typeof type !== "string") return undefined;
+  return dropEnvelopeNames({ type, ...keepFields(value, (name) => name !== MARK && name !== "type") });
 }
 
 /**
@@ -39,19 +34,19 @@ function withoutType({ type: _type, ...payload }: JsonObject): JsonObject {
  * a field would stand twice, and the wrong one would be believed.
  */
 export function dropEnvelopeNames(event: AnyEvent): AnyEvent {
-  const declared = Object.hasOwn(EVENTS, event.type) ? EVENTS[event.type as EventType].fields : {};
-  const spoofed = (name: string) => Object.hasOwn(ENVELOPE.fields, name) && !Object.hasOwn(declared, name);
+  const declared = findLoomEventForm(event.type)?.fields;
+  const spoofed = (name: string) => ENVELOPE_FORM.fields.has(name) && declared?.has(name) !== true;
   if (!Object.keys(event).some(spoofed)) return event;
-  return Object.fromEntries(Object.entries(event).filter(([name]) => !spoofed(name))) as unknown as AnyEvent;
+  return keepFields(event as JsonObject, (name) => !spoofed(name)) as AnyEvent;
 }
 
 /** The same for a `custom` value of the `loom` wire, where the 23 types travel plainly and are never wrapped. */
 export function unwrapValue(value: unknown): AnyEvent | undefined {
   const event = unwrapEvent(value);
-  if (event === undefined || event.type === "reply") return undefined;
-  return event.type === "custom" || !isSpecified(event.type) ? event : undefined;
+  const type = event?.type ?? "reply";
+  return type === "custom" || (type !== "reply" && !isSpecified(type)) ? event : undefined;
 }
 
-export function holdsMark(value: unknown): boolean {
+export function holdsMark(value: unknown): value is JsonObject {
   return isJsonObject(value) && Object.hasOwn(value, MARK);
 }

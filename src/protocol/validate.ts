@@ -1,5 +1,5 @@
 /**
- * Checks events on their way in and out. The work is done by generated code; this is its public face.
+ * Checks events on their way in and out. Their forms say what is right; this is the public face.
  */
 import { findLoomEventFault } from "./events.generated.ts";
 import type { Fault, Hint } from "./fault.ts";

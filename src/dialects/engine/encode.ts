@@ -5,7 +5,6 @@
 import {
   type AnyEvent,
   type EventOf,
-  type EventType,
   errorTypeOf,
   holdsMark,
   isJsonObject,
@@ -114,16 +113,6 @@ function endRun(fold: EngineFold, status: EventOf<"run_end">["status"], envelope
 function asCustomData(fold: EngineFold, event: AnyEvent, { envelope }: StampedRecord): readonly string[] {
   return [frameText(fold, "data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
 }
-
-/** The types that travel so: nothing else is taken out of a block of data. */
-export const CUSTOM_DATA_TYPES: ReadonlySet<string> = new Set<EventType>([
-  "tool_approval",
-  "tool_approval_result",
-  "todo_list",
-  "todo_update",
-  "custom",
-  "data",
-]);
 
 const CUSTOM_DATA = { note: "data_type `custom`, with `$loom`" };
 

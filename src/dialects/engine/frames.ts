@@ -1,4 +1,4 @@
-/** The frames of 003, declared once; types and validators are generated from this. */
+/** The frames of 003, declared once; types and forms are generated from this. */
 import {
   additional,
   between,

@@ -2,46 +2,53 @@
  * Reads the `loom` wire (000/001): flat frames, with or without an envelope, strict or extended.
  * It parts envelope from event, and says which run a frame belongs to when the frame itself does not.
  */
+import { findLoomEventCode, type LoomEventCode } from "../../protocol/event-code.ts";
 import {
-  type AnyEvent,
   type CustomEvent,
-  ENVELOPE,
-  type EventRecord,
-  EVENTS,
+  ENVELOPE_FORM,
   findEnvelopeFault,
-  findLoomEventCode,
   findLoomEventFault,
-  type Hint,
-  holdsMark,
-  isJsonObject,
-  type Json,
-  isKnownType,
-  type Issue,
-  type JsonObject,
-  type LoomEventCode,
-  unwrapValue,
-} from "../../protocol/index.ts";
-import type { Decoded, Decoder } from "../dialect.ts";
-import { issueOfFault, issueOfHint, issueOfKind, parseFrame } from "../parse-frame.ts";
+  findLoomEventForm,
+} from "../../protocol/events.generated.ts";
+import type { Hint } from "../../protocol/fault.ts";
+import type { Envelope } from "../../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
+import { type AnyEvent, type EventRecord, isKnownType } from "../../protocol/record.ts";
+import type { Issue } from "../../protocol/rules.ts";
+import { holdsMark, unwrapValue } from "../../protocol/strict.ts";
+import type { Decoded, Decoder, Decoding } from "../dialect.ts";
+import { createFrameDecoder, raiseHints, refuse } from "../frame-decoder.ts";
 import { type MutableEnvelope, Turns } from "./turns.ts";
 
 const NO_ISSUES: readonly Issue[] = [];
 
-export function createLoomDecoder(): Decoder {
+export const LOOM_DECODING: Decoding = {
+  createDecoder: createLoomDecoder,
+  claim(frame) {
+    const { type, reply, event_id, node_id } = frame;
+    // These two names of the envelope stand in no other dialect.
+    if (typeof type === "string" && (event_id !== undefined || typeof node_id === "string")) return 2;
+    if (typeof type === "string" && isKnownType(type) && type !== "reply")
+      return findLoomEventFault(frame) === undefined ? 2 : 1;
+    return typeof reply === "string" ? 2 : 0;
+  },
+};
+
+function createLoomDecoder(): Decoder {
   const turns = new Turns();
   const codes = new LastCode();
+  const slow = createFrameDecoder((frame) => readFrame(frame, turns));
   return {
-    decode(text): Decoded {
-      let frame: unknown;
-      try {
-        frame = JSON.parse(text);
-      } catch {
-        // Said in words below.
+    decode(text, given) {
+      let frame: unknown = given;
+      if (given === undefined) {
+        try {
+          frame = JSON.parse(text);
+        } catch {
+          // Said in words on the long way.
+        }
       }
-      if (!isJsonObject(frame)) {
-        const parsed = parseFrame(text);
-        return parsed.ok ? readFrame(parsed.frame, turns) : refuse(parsed.issue);
-      }
+      if (!isJsonObject(frame)) return slow.decode(text);
       return readQuickly(frame, codes, turns) ?? readFrame(frame, turns);
     },
   };
@@ -111,57 +118,48 @@ function readFrame(frame: JsonObject, turns?: Turns): Decoded {
   const kind = kindOf(frame);
   if (kind === undefined) {
     const seen = frame["type"] === undefined ? "neither `type` nor `reply`" : "a `type` that is not a string";
-    return refuse(issueOfKind(`the frame has ${seen}`));
+    return refuse("frame-kind", `the frame has ${seen}`);
   }
   const envelopeFault = findEnvelopeFault(frame);
-  if (envelopeFault !== undefined) return refuse(issueOfFault(envelopeFault, "001 §2"));
-  const envelope = takeEnvelope(frame);
-  const given = liftEvent(frame, kind, envelope);
+  if (envelopeFault !== undefined) return refuse(envelopeFault.rule, envelopeFault.message, "001 §2");
+  const envelope: MutableEnvelope = {};
+  for (const name of ENVELOPE_FORM.fields.keys())
+    if (frame[name] != null) (envelope as { [name: string]: Json })[name] = frame[name];
+  const decoded = decodeEvent(liftEvent(frame, kind, envelope), envelope);
+  for (const { event } of decoded.records) turns?.attribute(envelope, event);
+  return decoded;
+}
+
+/** Checks an event that was parted from its frame; `names` says how its fields are called there, where not the same. */
+export function decodeEvent(
+  given: AnyEvent,
+  envelope: Envelope,
+  names: { readonly [field: string]: string } = {},
+): Decoded {
   const hints: Hint[] = [];
   const fault = findLoomEventFault(given, hints);
-  const section = sectionOf(given.type);
-  if (fault !== undefined) return refuse(issueOfFault(fault, section));
-  const event = dropNulls(given);
-  turns?.attribute(envelope, event);
-  return { records: [{ envelope, event }], issues: hints.map((hint) => issueOfHint(hint, section)) };
-}
-
-function refuse(issue: Issue): Decoded {
-  return { records: [], issues: [issue] };
-}
-
-function takeEnvelope({ session_id, run_id, node_id, event_id, ts, prev_event_id, ext }: JsonObject): MutableEnvelope {
-  const envelope: MutableEnvelope = {};
-  if (session_id != null) envelope.session_id = session_id as string;
-  if (run_id != null) envelope.run_id = run_id as string;
-  if (node_id != null) envelope.node_id = node_id as string;
-  if (event_id != null) envelope.event_id = event_id as number;
-  if (ts != null) envelope.ts = ts as number;
-  if (prev_event_id != null) envelope.prev_event_id = prev_event_id as number;
-  if (ext != null) envelope.ext = ext as JsonObject;
-  return envelope;
-}
-
-function withoutEnvelope(frame: JsonObject): JsonObject {
-  const own: [string, Json][] = [];
-  for (const name in frame)
-    if (name !== "type" && !Object.hasOwn(ENVELOPE.fields, name)) own.push([name, frame[name] as Json]);
-  return Object.fromEntries(own);
+  const section = findLoomEventForm(given.type)?.section ?? "001 §8";
+  if (fault !== undefined) {
+    const { rule, path, message } = fault;
+    return refuse(rule, message.replace(path, names[path] ?? path), section);
+  }
+  return {
+    records: [{ envelope, event: dropNulls(given) }],
+    issues: raiseHints(hints, section),
+  };
 }
 
 /** The event without its envelope; the special kinds are made what they stand for. */
 function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
-  const own = withoutEnvelope(frame);
+  const own = keepFields(frame, (name) => name !== "type" && !ENVELOPE_FORM.fields.has(name));
   if (kind === "custom") return unwrapValue(frame["value"]) ?? { type: kind, ...own };
   if (kind === "run_start" && frame["run_id"] !== undefined) return { type: kind, run_id: frame["run_id"], ...own };
   if (kind !== "got_expand") return { type: kind, ...own };
   const { span_node_id, ...payload } = own;
   delete envelope.node_id;
-  const event = { type: kind, node_id: frame["node_id"] };
-  if (span_node_id === null) return { ...event, ...payload } as AnyEvent;
-  if (typeof span_node_id !== "string") return { ...event, ...own } as AnyEvent;
-  envelope.node_id = span_node_id;
-  return { ...event, ...payload } as AnyEvent;
+  const named = typeof span_node_id === "string";
+  if (named) envelope.node_id = span_node_id;
+  return { type: kind, node_id: frame["node_id"], ...(named || span_node_id === null ? payload : own) } as AnyEvent;
 }
 
 function kindOf(frame: JsonObject): string | undefined {
@@ -170,20 +168,10 @@ function kindOf(frame: JsonObject): string | undefined {
   return type == null && reply !== undefined ? "reply" : undefined;
 }
 
-export function sectionOf(type: string): string {
-  return isKnownType(type) ? EVENTS[type].section : "001 §8";
-}
-
 /** A null in an optional field means that it is absent. */
 export function dropNulls(event: AnyEvent): AnyEvent {
-  if (!isKnownType(event.type)) return event;
-  const fields: { readonly [name: string]: { readonly required: boolean } } = EVENTS[event.type].fields;
-  const values = event as JsonObject;
-  let clean: { [field: string]: unknown } | undefined;
-  for (const name in fields) {
-    if (values[name] !== null || fields[name]?.required === true) continue;
-    clean ??= { ...event };
-    delete clean[name];
-  }
-  return (clean as AnyEvent | undefined) ?? event;
+  if (!Object.values(event).includes(null)) return event;
+  const fields = findLoomEventForm(event.type)?.fields;
+  const isKept = (name: string, value: Json) => value !== null || fields?.get(name)?.required !== false;
+  return keepFields(event as JsonObject, isKept) as AnyEvent;
 }

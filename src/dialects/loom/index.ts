@@ -1,8 +1,8 @@
 /** The `loom` dialect: the protocol of 000/001 itself. It carries everything. */
-import { EVENT_TYPES, type EventType, findLoomEventFault, isKnownType, isSpecified } from "../../protocol/index.ts";
+import { EVENT_TYPES, type EventType, isSpecified } from "../../protocol/index.ts";
 import type { Dialect } from "../dialect.ts";
 import type { Fate } from "../ledger.ts";
-import { createLoomDecoder } from "./decode.ts";
+import { LOOM_DECODING } from "./decode.ts";
 import { createLoomBatchEncoder, createLoomEncoder } from "./encode.ts";
 
 const ledger = Object.fromEntries(
@@ -19,9 +19,9 @@ const ledger = Object.fromEntries(
 ) as { readonly [T in EventType]: Fate };
 
 export const loom: Dialect = {
+  ...LOOM_DECODING,
   name: "loom",
   title: "Streaming Output Protocol (000/001)",
-  createDecoder: createLoomDecoder,
   createEncoder: createLoomEncoder,
   createBatchEncoder: createLoomBatchEncoder,
   folds: false,
@@ -39,12 +39,4 @@ export const loom: Dialect = {
     },
   },
   unsaid: [],
-  claim(frame) {
-    const { type, reply, event_id, node_id } = frame;
-    // These two names of the envelope stand in no other dialect.
-    if (typeof type === "string" && (event_id !== undefined || typeof node_id === "string")) return 2;
-    if (typeof type === "string" && isKnownType(type) && type !== "reply")
-      return findLoomEventFault(frame) === undefined ? 2 : 1;
-    return typeof reply === "string" ? 2 : 0;
-  },
 };

@@ -1,7 +1,9 @@
 /**
  * Which run a frame belongs to that does not say so itself: the one its session is in.
  */
-import { type AnyEvent, BoundedMap, type Envelope, isTerminal } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import type { Envelope } from "../../protocol/index.ts";
+import { type AnyEvent, isTerminal } from "../../protocol/record.ts";
 
 export type MutableEnvelope = { -readonly [K in keyof Envelope]: Envelope[K] };
 

@@ -23,6 +23,7 @@ import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
 import { type OpenCall, OpenCalls } from "../open-calls.ts";
 import { StreamedAnswer } from "../reply-text.ts";
 import { NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import { DONE } from "./decode.ts";
 import type { LumineFrameType } from "./frames.ts";
 
 interface LumineFold {
@@ -39,8 +40,6 @@ interface LumineFold {
   readonly answered: StreamedAnswer;
   readonly calls: OpenCalls;
 }
-
-export const DONE = "[DONE]";
 
 /** Records outside any request that wait for the next one; beyond this the oldest is dropped. */
 const MAX_HELD = 1000;

@@ -32,8 +32,6 @@ const BASE: { readonly [name: string]: Field } = {
   error: required(text, "What went wrong", "错误信息"),
 };
 
-export const BASE_FIELDS: readonly string[] = ["type", ...Object.keys(BASE)];
-
 function frame(section: string, en: string, zh: string, fields: Shape["fields"]): Shape {
   return { section, about: { en, zh }, fields: { ...BASE, ...fields } };
 }

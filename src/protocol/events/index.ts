@@ -71,13 +71,9 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
-export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
+export const EVENT_TYPES = /* @__PURE__ */ Object.keys(EVENTS) as readonly EventType[];
 
 /** The 23 types of 001 §4.2: those with a key of their own in the export form. */
 export type SpecifiedType = {
   [T in EventType]: (typeof EVENTS)[T] extends { exportKey: string } ? T : never;
 }[EventType];
-
-export function isSpecified(type: string): type is SpecifiedType {
-  return Object.hasOwn(EVENTS, type) && "exportKey" in EVENTS[type as EventType];
-}

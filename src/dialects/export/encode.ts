@@ -1,0 +1,64 @@
+/**
+ * Writes the single-key form (000/001 §6): each of the 23 types under its key, types of ours as `Custom` with `$loom`,
+ * and the reply as `{"reply": …}` unchanged.
+ */
+import {
+  type AnyEvent,
+  EVENTS,
+  isPlain,
+  isSpecified,
+  type Json,
+  type JsonObject,
+  type SpecifiedType,
+  wrapEvent,
+} from "../../protocol/index.ts";
+import type { Encoder } from "../dialect.ts";
+import { extraOf, mergeExtra } from "../extra.ts";
+
+/** How a body that is not simply the payload is written; `decode.ts` has the way back. */
+const WRITERS: { readonly [T in SpecifiedType]?: (event: JsonObject) => Json } = {
+  node_enter: renameToNodeId,
+  node_exit: renameToNodeId,
+  updates: renameToNodeId,
+  got_node_start: renameToNodeId,
+  got_node_complete: renameToNodeId,
+  got_node_failed: renameToNodeId,
+  message_chunk: ({ content, id, ...more }) => ({
+    chunk: { content: content as Json },
+    metadata: { loom_node: id as Json, ...more },
+  }),
+  values: (event) => event["state"] as Json,
+  custom: (event) => event["value"] as Json,
+  checkpoint: (event) => ({ ...event, ...nullUnless(event, "thread_id", "checkpoint_ns") }),
+  tool_call_chunk: (event) => ({ ...nullUnless(event, "call_id", "name"), ...event }),
+  tool_call: showCallId,
+  tool_start: showCallId,
+  tool_output: showCallId,
+  tool_end: showCallId,
+  tool_approval: showCallId,
+};
+
+function showCallId(event: JsonObject): JsonObject {
+  return { ...nullUnless(event, "call_id"), ...event };
+}
+
+function nullUnless(event: JsonObject, ...names: string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, event[name] ?? null]));
+}
+
+function renameToNodeId({ id, ...rest }: JsonObject): JsonObject {
+  return { node_id: id as Json, ...rest };
+}
+
+export function createExportEncoder(): Encoder {
+  return { encode: ({ envelope, event }) => [exportText(event, extraOf(envelope, "export"))] };
+}
+
+function exportText(event: AnyEvent, extra: JsonObject | undefined): string {
+  const { type, ...payload } = event as JsonObject & { readonly type: string };
+  if (type === "reply") return JSON.stringify(mergeExtra(payload, extra));
+  if (type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);
+  if (!isPlain(event) || !isSpecified(type)) return JSON.stringify({ Custom: wrapEvent(event) });
+  const write = WRITERS[type];
+  return JSON.stringify({ [EVENTS[type].exportKey]: write === undefined ? payload : write(payload) });
+}

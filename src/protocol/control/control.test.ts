@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decodeDown,
+  decodeUp,
+  DOWN_FRAMES,
+  type DownFrame,
+  encodeControl,
+  isCommand,
+  UP_FRAMES,
+  type UpFrame,
+} from "./index.ts";
+
+const UP: { readonly [T in UpFrame["type"]]: Extract<UpFrame, { type: T }> } = {
+  subscribe: { type: "subscribe", id: "1", session: "s", dialect: "loom", after: "7", skip: 2, follow: true, limit: 9 },
+  unsubscribe: { type: "unsubscribe", id: "1", session: "s" },
+  run: { type: "run", id: "1", session: "s", message: "Hello", when_busy: "reject" },
+  cancel: { type: "cancel", id: "1", session: "s", run_id: "r" },
+  approve: { type: "approve", id: "1", session: "s", call_id: "c", decision: "approved", arguments: { a: 1 } },
+  todo: { type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true },
+  ping: { type: "ping" },
+};
+
+const DOWN: { readonly [T in DownFrame["type"]]: Extract<DownFrame, { type: T }> } = {
+  hello: { type: "hello", version: 1, heartbeat_ms: 15_000 },
+  subscribed: { type: "subscribed", id: "1", session: "s", dialect: "loom", first_id: 1, last_id: 8 },
+  frames: { type: "frames", session: "s", dialect: "loom", frames: ["{}", "[DONE]"], cursor: "1.abcdefgh.8" },
+  end: { type: "end", session: "s", dialect: "loom" },
+  ack: { type: "ack", id: "1", result: { event_id: 9 } },
+  refusal: { type: "refusal", id: "1", code: "evicted", message: "gone" },
+  heartbeat: { type: "heartbeat", ts: 1 },
+  pong: { type: "pong", id: "1" },
+};
+
+describe("control frames", () => {
+  it.each(Object.values(UP))("$type goes up, and comes out as it was", (frame) => {
+    expect(decodeUp(encodeControl(frame))).toEqual({ ok: true, frame });
+    expect(decodeDown(encodeControl(frame))).toMatchObject({ ok: false, code: "invalid_control" });
+  });
+
+  it.each(Object.values(DOWN))("$type comes down as it was", (frame) => {
+    expect(decodeDown(encodeControl(frame))).toEqual({ ok: true, frame });
+    expect(decodeUp(encodeControl(frame))).toMatchObject({ ok: false, code: "invalid_control" });
+  });
+
+  it.each([
+    ["up", UP_FRAMES, UP, decodeUp],
+    ["down", DOWN_FRAMES, DOWN, decodeDown],
+  ] as const)("%s: no field that is required can be left out", (_way, shapes, samples, decode) => {
+    for (const [type, { fields }] of Object.entries(shapes)) {
+      const sample: object = samples[type as keyof typeof samples];
+      for (const [name, { required }] of Object.entries(fields)) {
+        const text = JSON.stringify({ ...sample, [name]: undefined });
+        expect([type, name, decode(text).ok]).toEqual([type, name, !required]);
+      }
+    }
+  });
+
+  it("takes null for not given, and leaves alone what it does not know", () => {
+    const text = '{"type":"ping","id":null,"later":1}';
+    expect(decodeUp(text)).toEqual({ ok: true, frame: { type: "ping", later: 1 } });
+  });
+
+  it("names what is wrong, and who asked", () => {
+    expect(decodeUp('{"type":"dance","id":"7","session":"s"}')).toMatchObject({ id: "7", session: "s" });
+    expect(decodeUp('{"type":"constructor"}')).toMatchObject({ ok: false });
+    expect(decodeUp('{"type":"subscribe","id":"7","session":"s","skip":-1}')).toMatchObject({
+      message: expect.stringContaining("skip") as string,
+    });
+  });
+
+  it("tells commands from the rest", () => {
+    const commands = Object.values(UP).filter((frame) => isCommand(frame));
+    expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "todo"]);
+  });
+
+  it("carries any text untouched, also one that is no JSON", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom('{"2":0,"1":1.0}', "\ud800", "a\nb", "[DONE]"),
+    );
+    fc.assert(
+      fc.property(fc.array(text), (frames) => {
+        const decoded = decodeDown(encodeControl({ ...DOWN.frames, frames }));
+        expect(decoded).toMatchObject({ ok: true, frame: { frames } });
+      }),
+    );
+  });
+
+  it("throws on nothing", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        expect([decodeUp(text).ok, decodeDown(text).ok]).toEqual([false, false]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,299 @@
+/** Forms say the same as the declarations they are generated from, and values are held against them rightly. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { emitForm } from "../scripts/generate/emit-form.ts";
+import { findEngineFrameForm } from "../src/dialects/engine/frames.generated.ts";
+import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
+import { ENGINE_GRADES } from "../src/dialects/engine/rules.generated.ts";
+import { ENGINE_RULES } from "../src/dialects/engine/rules.ts";
+import { findLumineFrameForm } from "../src/dialects/lumine/frames.generated.ts";
+import { LUMINE_FRAMES } from "../src/dialects/lumine/frames.ts";
+import { LUMINE_GRADES } from "../src/dialects/lumine/rules.generated.ts";
+import { LUMINE_RULES } from "../src/dialects/lumine/rules.ts";
+import { findStreamEventFrameForm } from "../src/dialects/stream-event/frames.generated.ts";
+import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
+import { STREAM_EVENT_GRADES } from "../src/dialects/stream-event/rules.generated.ts";
+import { STREAM_EVENT_RULES } from "../src/dialects/stream-event/rules.ts";
+import { findFault, readForm } from "../src/protocol/check-form.ts";
+import { ENVELOPE } from "../src/protocol/envelope.ts";
+import { EVENTS } from "../src/protocol/events/index.ts";
+import { ENVELOPE_FORM, findLoomEventForm, LOOM_EVENT_READERS } from "../src/protocol/events.generated.ts";
+import type { Hint } from "../src/protocol/fault.ts";
+import { createFormFinder, type Form, type FormFields, type FormSchema, parseForm } from "../src/protocol/form.ts";
+import { FRAME_GRADES } from "../src/protocol/frame-rules.generated.ts";
+import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
+import type { GradeTable, RuleTable } from "../src/protocol/rules.ts";
+import {
+  between,
+  boolean,
+  count,
+  duration,
+  either,
+  type Fields,
+  json,
+  listOf,
+  map,
+  nullable,
+  number,
+  objectOf,
+  oneOf,
+  openSet,
+  optional,
+  required,
+  type Schema,
+  type Shape,
+  string,
+} from "../src/protocol/schema.ts";
+
+/** What a form should hold of a declaration, in terms both can be put in. */
+function plainFields(fields: Fields): object {
+  return Object.entries(fields).map(([name, field]) => [name, field.required, plainSchema(field.schema)]);
+}
+
+function plainSchema(schema: Schema): object {
+  switch (schema.kind) {
+    case "number":
+    case "integer":
+      return [schema.kind, schema.min ?? -Infinity, schema.max ?? Infinity];
+    case "enum":
+    case "open-enum":
+      return [schema.kind, schema.values];
+    case "array":
+      return [schema.kind, plainSchema(schema.items)];
+    case "object":
+      return [schema.kind, plainFields(schema.fields)];
+    case "nullable":
+      return [schema.kind, plainSchema(schema.of)];
+    case "union":
+      return [schema.kind, schema.options.map(plainSchema)];
+    default:
+      return [schema.kind];
+  }
+}
+
+function plainFormFields(fields: FormFields): object {
+  return [...fields.values()].map((field) => [field.name, field.required, plainFormSchema(field.schema)]);
+}
+
+function plainFormSchema({ tag, values, fields, of, min, max }: FormSchema): object {
+  const inner = () => plainFormSchema(of as FormSchema);
+  switch (tag) {
+    case "s":
+      return ["string"];
+    case "b":
+      return ["boolean"];
+    case "j":
+      return ["json"];
+    case "m":
+      return ["map"];
+    case "n":
+      return ["number", min, max];
+    case "i":
+      return ["integer", min, max];
+    case "=":
+      return ["enum", values];
+    case "~":
+      return ["open-enum", values];
+    case "[":
+      return ["array", inner()];
+    case "{":
+      return ["object", plainFormFields(fields)];
+    case "!":
+      return ["nullable", inner()];
+    case "/":
+      return ["union", [["enum", values], inner()]];
+  }
+}
+
+const VOCABULARIES: readonly [{ readonly [type: string]: Shape }, (type: unknown) => Form | undefined][] = [
+  [EVENTS, findLoomEventForm],
+  [{ Envelope: ENVELOPE }, () => ENVELOPE_FORM],
+  [ENGINE_FRAMES, findEngineFrameForm],
+  [LUMINE_FRAMES, findLumineFrameForm],
+  [STREAM_EVENT_FRAMES, findStreamEventFrameForm],
+];
+
+describe("forms", () => {
+  test("say of every shape what its declaration says", () => {
+    for (const [shapes, findForm] of VOCABULARIES) {
+      for (const [type, shape] of Object.entries(shapes)) {
+        const form = findForm(type) as Form;
+        expect(plainFormFields(form.fields), type).toEqual(plainFields(shape.fields));
+        expect(form.section).toBe(shape.section);
+        expect(form.exportKey).toBe((shape as { readonly exportKey?: string }).exportKey);
+      }
+    }
+  });
+
+  test("of any schema survive their text", () => {
+    const word = fc.stringMatching(/^[a-zA-Z_]\w{0,6}$/);
+    const texts = fc.uniqueArray(word, { minLength: 1, maxLength: 4 });
+    const { fields } = fc.letrec<{ schema: Schema; fields: Fields }>((tie) => ({
+      schema: fc.oneof(
+        { depthSize: "small", withCrossShrink: true },
+        fc.constantFrom(string, boolean, json, map, number, count, duration, between(0, 100)),
+        texts.map((values) => oneOf(...values)),
+        texts.map((values) => openSet(...values)),
+        tie("schema").map(listOf),
+        tie("schema").map(nullable),
+        tie("fields").map(objectOf),
+        fc.tuple(texts, tie("fields")).map(([values, inner]) => either(oneOf(...values), objectOf(inner))),
+      ),
+      fields: fc.dictionary(
+        word.filter((name) => !(name in Object.prototype)),
+        fc.tuple(tie("schema"), fc.boolean()).map(([schema, must]) => (must ? required : optional)(schema, "", "")),
+        { maxKeys: 4 },
+      ),
+    }));
+    fc.assert(
+      fc.property(fields, (declared) => {
+        const form = parseForm(emitForm({ section: "001 §1", about: { en: "", zh: "" }, fields: declared }));
+        expect(plainFormFields(form.fields)).toEqual(plainFields(declared));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a text that would be read as something else is not written", () => {
+    const shape = (schema: Schema) => ({
+      section: "",
+      about: { en: "", zh: "" },
+      fields: { a: required(schema, "", "") },
+    });
+    for (const odd of ["", "two words", "a:b", "}"]) expect(() => emitForm(shape(oneOf(odd)))).toThrow("cannot spell");
+    expect(() => emitForm(shape(between(-0.5, 1)))).toThrow("cannot spell");
+    expect(() => emitForm(shape(either(oneOf("a"), string)))).toThrow("a union is of texts");
+  });
+
+  test("are found by text alone", () => {
+    const find = createFormFinder({ a: "001 §1#x:s" });
+    expect(find("a")).toBe(find("a"));
+    for (const type of [undefined, null, 7, ["a"], { toString: () => "a" }, "toString", "__proto__", ""])
+      expect(find(type)).toBeUndefined();
+  });
+
+  test("grades of rules are those of their tables", () => {
+    const tables: readonly (readonly [RuleTable, GradeTable])[] = [
+      [FRAME_RULES, FRAME_GRADES],
+      [ENGINE_RULES, ENGINE_GRADES],
+      [LUMINE_RULES, LUMINE_GRADES],
+      [STREAM_EVENT_RULES, STREAM_EVENT_GRADES],
+    ];
+    for (const [rules, grades] of tables) {
+      const expected = Object.entries(rules).map(([name, { about: _about, ...grade }]) => [name, grade] as const);
+      expect(grades).toEqual(Object.fromEntries(expected));
+    }
+  });
+});
+
+describe("findFault", () => {
+  const { fields } = parseForm(
+    "001#s:s b?b j?j m?m n?n d?n0 p?n0,100 c?i0,9007199254740991 e?=a|b one?=a o?~a|b l?[[s x?{y:s z?[{w:~k}} q?!s u?/Ok{Err:s}",
+  );
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+  const messageOf = (value: object) => findFault(fields, { s: "", ...value })?.message;
+
+  test.each<[object, string]>([
+    [{ s: undefined }, "`s` is missing; it must be a string"],
+    [{ s: null }, "`s` is missing; it must be a string"],
+    [{ s: 7 }, "`s` must be a string, not 7"],
+    [{ b: "yes" }, '`b` must be true or false, not "yes"'],
+    [{ j: deep(257) }, "`j` nests too deeply"],
+    [{ m: [] }, "`m` must be an object, not an array"],
+    [{ m: deep(257) }, "`m` nests too deeply"],
+    [{ n: "1" }, '`n` must be a finite number, not "1"'],
+    [{ n: Infinity }, "`n` must be a finite number, not Infinity"],
+    [{ d: -1 }, "`d` must be a finite number, at least 0, not -1"],
+    [{ p: 101 }, "`p` must be a finite number from 0 to 100, not 101"],
+    [{ c: 1.5 }, "`c` must be a whole number from 0 to 2^53-1, not 1.5"],
+    [{ c: 2 ** 53 }, "`c` must be a whole number from 0 to 2^53-1, not 9007199254740992"],
+    [{ c: true }, "`c` must be a whole number, not true"],
+    [{ e: "c" }, '`e` must be one of a, b, not "c"'],
+    [{ e: 1 }, "`e` must be one of a, b, not 1"],
+    [{ one: "b" }, '`one` must be "a", not "b"'],
+    [{ o: 1 }, "`o` must be a string, not 1"],
+    [{ l: {} }, "`l` must be an array, not an object"],
+    [{ l: [["a"], ["b", 2]] }, "`l[1][1]` must be a string, not 2"],
+    [{ x: 1 }, "`x` must be an object, not 1"],
+    [{ x: {} }, "`x.y` is missing; it must be a string"],
+    [{ x: { y: "", z: [{ w: "k" }, { w: null }] } }, "`x.z[1].w` is missing; it must be a string"],
+    [{ q: 1 }, "`q` must be a string, not 1"],
+    [{ u: "No" }, '`u` must be "Ok" or an object, not "No"'],
+    [{ u: 1 }, "`u` must be an object, not 1"],
+    [{ u: {} }, "`u.Err` is missing; it must be a string"],
+  ])("%j: %s", (value, message) => {
+    expect(messageOf(value)).toBe(message);
+  });
+
+  test("what must be there as null, too, must be there", () => {
+    const form = parseForm("001#q:!s");
+    expect(findFault(form.fields, {})?.message).toBe("`q` is missing; it must be present, if only as null");
+    expect(findFault(form.fields, { q: null })).toBeUndefined();
+  });
+
+  test("takes what fits, nulls for what may be absent, and unknown fields", () => {
+    const fit = { b: true, j: deep(256), n: -1, d: 0, p: 100, c: 2 ** 53 - 1, e: "b", one: "a", o: "c", l: [[]] };
+    expect(messageOf({ ...fit, x: { y: "", z: null }, u: { Err: "" }, more: [1] })).toBeUndefined();
+    expect(messageOf({ b: null, j: null, l: null, u: null, x: undefined, q: null })).toBeUndefined();
+  });
+
+  test("remarks on what is in no open set, by its place", () => {
+    const hints: Hint[] = [];
+    findFault(fields, { s: "", o: "c", x: { y: "", z: [{ w: "k" }, { w: "v" }] } }, hints);
+    expect(hints).toEqual([
+      { path: "o", message: '`o` is "c", which is none of a, b' },
+      { path: "x.z[1].w", message: '`x.z[1].w` is "v", which is none of k' },
+    ]);
+  });
+});
+
+describe("readForm", () => {
+  test.each(Object.keys(LOOM_EVENT_READERS))("%s: the code of its own reads as the form does", (type) => {
+    const form = findLoomEventForm(type) as Form;
+    const value = fc.constantFrom<unknown[]>(
+      "",
+      "text",
+      "answer",
+      "markdown",
+      null,
+      7,
+      0,
+      -1,
+      1.5,
+      true,
+      {},
+      undefined,
+    );
+    const likely = fc.record(
+      Object.fromEntries(
+        [...form.fields.values()].map(({ name, schema }) => {
+          const known = schema.tag === "b" ? true : schema.tag === "i" ? 3 : (schema.values[0] ?? "text");
+          return [name, fc.oneof({ weight: 6, arbitrary: fc.constant(known) }, value)] as const;
+        }),
+      ),
+      { requiredKeys: [] },
+    );
+    const read = LOOM_EVENT_READERS[type] as (value: object, fields: number) => object | undefined;
+    let taken = 0;
+    fc.assert(
+      fc.property(likely, fc.constantFrom(0, 0, 0, 1, 2), (frame, unknown) => {
+        const fields = Object.keys(frame).length + unknown;
+        const byForm = readForm(type, form, frame, fields);
+        if (byForm !== undefined) taken++;
+        // Compared as text: the order of the fields is part of what is promised.
+        expect(JSON.stringify(read(frame, fields))).toBe(JSON.stringify(byForm));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(taken).toBeGreaterThan(100);
+  });
+
+  test("gives up at what is out of the ordinary", () => {
+    const form = parseForm("001#a:s b?j c?~x|y");
+    expect(readForm("t", form, { a: "", b: 1, c: "x" }, 3)).toEqual({ type: "t", a: "", b: 1, c: "x" });
+    expect(readForm("t", form, { a: "", b: null }, 2)).toBeUndefined();
+    expect(readForm("t", form, { a: "", c: "z" }, 2)).toBeUndefined();
+    expect(readForm("t", form, { a: "", d: 1 }, 2)).toBeUndefined();
+    expect(readForm("t", form, { b: 1 }, 1)).toBeUndefined();
+  });
+});
