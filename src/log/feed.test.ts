@@ -95,6 +95,21 @@ describe("what was committed lately", () => {
     expect(feed.peek("s", 150)?.length).toBe(1);
   });
 
+  test("is given in pages no longer than a read gives, however long the append was", () => {
+    const feed = new Feed(10_000, { maxPageRecords: 4, maxPageBytes: 26 });
+    feed.watch("s", () => undefined);
+    publish(feed, 0, 12);
+    const pages: Page[] = [];
+    for (let page = feed.peek("s", 0); page !== undefined; page = feed.peek("s", page.lastId)) pages.push(page);
+    expect(pages.map(({ length }) => length)).toEqual([4, 4, 3, 1]);
+    expect(pages.map(({ text }) => text).join("\n")).toBe(linesOf(1, 12));
+    expect(pages.every(({ text, incarnation }) => Buffer.byteLength(text) <= 30 && incarnation === "i")).toBe(true);
+    expect(feed.peek("s", 4)).toBe(pages[1]);
+    // One record is never parted, and letters are not bytes.
+    feed.publish(new Page("s", 12, 15, `${"x".repeat(50)}\n${"第".repeat(9)}\n第`, "i"));
+    expect([12, 13, 14].map((after) => feed.peek("s", after)?.length)).toEqual([1, 1, 1]);
+  });
+
   test("has no gap: what does not follow begins anew", () => {
     const feed = new Feed(1000);
     feed.watch("s", () => undefined);

@@ -2,7 +2,8 @@
  * What this process committed lately, kept in memory for those who follow a session: they share one page, read once. It
  * holds nothing of sessions nobody watches, and a bounded part of the others: a follower that lags reads the store.
  */
-import type { WatchOptions } from "./log.ts";
+import { Buffer } from "node:buffer";
+import { LOG_LIMITS, type LogLimits, type WatchOptions } from "./log.ts";
 import { Page } from "./page.ts";
 
 interface Channel {
@@ -14,12 +15,16 @@ interface Channel {
   bytes: number;
 }
 
+type PageLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes">;
+
 export class Feed {
   readonly #channels = new Map<string, Channel>();
   readonly #maxBytes: number;
+  readonly #limits: PageLimits;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, limits: PageLimits = LOG_LIMITS) {
     this.#maxBytes = maxBytes;
+    this.#limits = limits;
   }
 
   /** Sessions somebody watches now: a copy, as who is told may come and go. */
@@ -54,14 +59,17 @@ export class Feed {
 
   /** Call it only with what is durable. */
   publish(page: Page): void {
-    const { sessionId, after, incarnation, text } = page;
+    const { sessionId, after, incarnation } = page;
     const channel = this.#channels.get(sessionId);
     if (channel === undefined) return;
     const newest = channel.pages.at(-1);
     if (newest !== undefined && (newest.lastId !== after || newest.incarnation !== incarnation)) clear(channel);
     if (channel.readers > 0) {
-      channel.pages.push(page);
-      channel.bytes += text.length;
+      // An append may be longer than a page: nobody is given more at once than a read gives.
+      for (const piece of splitPage(page, this.#limits)) {
+        channel.pages.push(piece);
+        channel.bytes += piece.text.length;
+      }
     }
     while (channel.bytes > this.#maxBytes && channel.pages.length > 1) {
       channel.bytes -= channel.pages.shift()?.text.length ?? 0;
@@ -111,4 +119,24 @@ export class Feed {
 function clear(channel: Channel): void {
   channel.pages.length = 0;
   channel.bytes = 0;
+}
+
+function splitPage(page: Page, { maxPageRecords, maxPageBytes }: PageLimits): readonly Page[] {
+  const { sessionId, incarnation, text, length } = page;
+  // A character has at most three bytes: most pages need not be measured.
+  const isShort = text.length * 3 <= maxPageBytes || Buffer.byteLength(text) <= maxPageBytes;
+  if (isShort && length <= maxPageRecords) return [page];
+  const { texts } = page;
+  const pieces: Page[] = [];
+  for (let from = 0; from < texts.length;) {
+    let end = from;
+    for (let room = maxPageBytes; end < texts.length && end - from < maxPageRecords; end++) {
+      room -= Buffer.byteLength(texts[end] ?? "");
+      if (room < 0 && end > from) break;
+    }
+    const after = page.after + from;
+    pieces.push(new Page(sessionId, after, after + end - from, texts.slice(from, end).join("\n"), incarnation));
+    from = end;
+  }
+  return pieces;
 }

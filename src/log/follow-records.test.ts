@@ -105,6 +105,31 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
+  test("a live tail gets an append of any length in pages no longer than the log allows", async () => {
+    const maxPageBytes = 2000;
+    const log = await open({ maxPageBytes, maxPageRecords: 30 });
+    await log.createSession("s");
+    const write = await openWriter(log);
+    const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
+    const pages: Page[] = [];
+    for (const [after, count] of [
+      [0, 500],
+      [500, 3],
+      [503, 200],
+    ] as const) {
+      const next = tail.next();
+      await settle();
+      await write(makeChunks(count, { after }));
+      pages.push((await next).value as Page);
+      while ((pages.at(-1)?.lastId ?? 0) < after + count) pages.push((await tail.next()).value as Page);
+    }
+    expect(idsOf(pages)).toEqual(range(1, 703));
+    expect(Math.max(...pages.map(({ text }) => text.length))).toBeLessThanOrEqual(maxPageBytes);
+    expect(Math.max(...pages.map(({ length }) => length))).toBeLessThanOrEqual(30);
+    await tail.return();
+    await log.close();
+  });
+
   test("no hint is lost between the look and the wait", async () => {
     const log = await open();
     await log.createSession("s");

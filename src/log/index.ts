@@ -37,5 +37,5 @@ export {
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export { Page } from "./page.ts";
 export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./sqlite/sqlite-log.ts";
-export { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
+export { openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "./stream.ts";
 export { exportSession, importSession, type ImportOptions } from "./transfer.ts";

@@ -90,7 +90,7 @@ export class MemoryLog implements Log {
   constructor({ limits = {}, now = Date.now }: MemoryLogOptions = {}) {
     this.limits = { ...LOG_LIMITS, ...limits };
     this.#now = now;
-    this.#feed = new Feed(this.limits.maxFeedBytes);
+    this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
   async createSession(

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   gather,
   interleavedSessionArbitrary,
@@ -17,7 +17,7 @@ import { formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { Log } from "./log.ts";
-import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
+import { openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "./stream.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 20, cuts: 20, records: 20_000 };
@@ -209,6 +209,50 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await expect(read(log, { dialect: "engine", cursor: frame?.cursor })).rejects.toMatchObject({
       code: "cursor_stale",
     });
+    await log.close();
+  });
+
+  test.each(STREAMS)(
+    "%s: tells once where it begins, and the frames counted from there are the same",
+    async (_name, form) => {
+      const log = await open({ maxPageRecords: 3 });
+      const { incarnation } = await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+      const all = await read(log, form);
+      for (let skip = 0; skip <= all.length; skip++) {
+        const places: StreamPlace[] = [];
+        const stop = new AbortController();
+        const stream = openStream(log, "s", {
+          ...form,
+          skip,
+          follow: true,
+          signal: stop.signal,
+          onPlaced: (place) => void places.push(place),
+        });
+        const first = stream.next();
+        // Also where all is skipped and nothing comes.
+        await vi.waitFor(() => expect(places).toHaveLength(1));
+        stop.abort();
+        await first;
+        await stream.return();
+        const [{ cursor }] = places as [StreamPlace];
+        expect([places.length, cursor]).toEqual([1, formatCursor(incarnation, 0)]);
+        expect(await read(log, { ...form, cursor, skip })).toEqual(all.slice(skip));
+      }
+      await log.close();
+    },
+  );
+
+  test("a number is refused where another session than that of the given cursor bears the name", async () => {
+    const log = await open();
+    const old = await writeRecords(log, makeRun("run-1"));
+    const of = formatCursor(old.incarnation, 2);
+    expect(await read(log, { dialect: "engine", after: 1, of })).toEqual(
+      await read(log, { dialect: "engine", after: 1 }),
+    );
+    await log.deleteSession("s");
+    await writeRecords(log, makeRun("run-1"));
+    for (const place of [{ after: 1 }, { skip: 1 }, {}])
+      await expect(read(log, { dialect: "engine", ...place, of })).rejects.toMatchObject({ code: "cursor_stale" });
     await log.close();
   });
 

@@ -9,7 +9,7 @@
  */
 import { type Dialect, type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
 import { LoomError } from "../protocol/index.ts";
-import { assertCursorOf, createCursorFormat, parseCursor } from "./cursor.ts";
+import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
 import { followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
@@ -30,11 +30,21 @@ export interface StreamOptions {
   readonly after?: number | undefined;
   /** Whole frames received since `cursor` or `after`, for dialects whose frames have no room for a cursor. */
   readonly skip?: number | undefined;
+  /** Any cursor of the session that is meant, where a number or a count alone would fit another: `cursor_stale`. */
+  readonly of?: string | undefined;
+  /** Told once, before the first batch: the place is good, though nothing may have come after it yet. */
+  readonly onPlaced?: ((place: StreamPlace) => void) | undefined;
   readonly follow?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** At most the frames of so many records in a batch. */
   readonly limit?: number | undefined;
   readonly recheckMs?: number | undefined;
+}
+
+export interface StreamPlace {
+  readonly session: SessionInfo;
+  /** Where the stream begins, frames to skip not counted. */
+  readonly cursor: string;
 }
 
 /** Where a stream begins: with frame `frame` of record `eventId`. */
@@ -47,12 +57,13 @@ interface Start {
 export async function* openStream(
   log: Log,
   sessionId: string,
-  { dialect: name, encoderOptions = {}, cursor, after, skip = 0, follow = false, ...waiting }: StreamOptions,
+  { dialect: name, encoderOptions = {}, cursor, after, skip = 0, of, onPlaced, ...waiting }: StreamOptions,
 ): AsyncGenerator<readonly StreamFrame[], void, undefined> {
   if (!isDialectName(name)) throw new LoomError("invalid_name", `there is no dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
   const { incarnation, lastId } = info;
+  if (of !== undefined) assertCursorOf(sessionId, incarnation, parseCursor(of));
   const start = findStart(info, cursor, after);
   let toSkip = assertSkip(skip);
   const dialect = DIALECTS[name];
@@ -62,7 +73,12 @@ export async function* openStream(
   const first = dialect.folds ? await log.findFoldStart(sessionId, start.eventId - 1) : start.eventId;
   const from = Math.min(first, start.eventId) - 1;
   const write = createPageWriter(dialect, encoderOptions, incarnation, start);
-  for await (const page of followRecords(log, sessionId, { ...waiting, after: from, follow, incarnation })) {
+  let tellPlaced: (() => void) | undefined = () => {
+    tellPlaced = undefined;
+    onPlaced?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
+  };
+  if (start.frame === 0 && toSkip === 0) tellPlaced();
+  for await (const page of followRecords(log, sessionId, { ...waiting, after: from, incarnation })) {
     let frames = write(page);
     if (toSkip > 0) {
       const skipped = Math.min(toSkip, frames.length);
@@ -71,6 +87,7 @@ export async function* openStream(
       // Nobody can have received a frame of a record that was not there when they asked.
       if (toSkip > 0 && page.lastId >= lastId) throw aheadBy(toSkip);
     }
+    if (toSkip === 0 && page.lastId >= start.eventId) tellPlaced?.();
     if (frames.length > 0) yield frames;
   }
 }

@@ -110,7 +110,7 @@ class SqliteLog implements Log {
     this.#pollMs = pollMs;
     this.#writer = new Writer({ path, file, options: connection });
     this.#reader = new Reader(path, file, connection, this.limits, now);
-    this.#feed = new Feed(this.limits.maxFeedBytes);
+    this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
   async createSession(

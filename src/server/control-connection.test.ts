@@ -1,0 +1,379 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { openSession } from "../engine/index.ts";
+import { type Log, MemoryLog } from "../log/index.ts";
+import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
+
+type Frame = { readonly type: string; readonly [field: string]: unknown };
+
+const open: ControlConnection[] = [];
+afterEach(() => {
+  for (const connection of open.splice(0)) connection.close();
+  vi.useRealTimers();
+});
+
+async function createLog(): Promise<Log> {
+  const log = new MemoryLog();
+  await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+  return log;
+}
+
+function connectTo(log: Log, options: Partial<ControlConnectionOptions> = {}) {
+  const frames: Frame[] = [];
+  const connection = new ControlConnection({
+    log,
+    heartbeatMs: 0,
+    ...options,
+    send: (text) => void frames.push(JSON.parse(text) as Frame),
+  });
+  open.push(connection);
+  return {
+    frames,
+    ask: (frame: object): void => connection.receive(JSON.stringify(frame)),
+    say: (text: string): void => connection.receive(text),
+    close: (): void => connection.close(),
+    until: (type: string, count = 1): Promise<Frame> =>
+      vi.waitFor(
+        () => {
+          const found = frames.filter((frame) => frame.type === type)[count - 1];
+          expect(found, JSON.stringify(frames)).toBeDefined();
+          return found as Frame;
+        },
+        { interval: 2 },
+      ),
+  };
+}
+
+describe("streams", () => {
+  it("greets, sends what is asked for, and says when it ends", async () => {
+    const { ask, frames, until } = connectTo(await createLog());
+    ask({ type: "subscribe", id: "1", session: "s", follow: false });
+    await until("end");
+    expect(frames.map(({ type }) => type)).toEqual(["hello", "subscribed", "frames", "end"]);
+    expect(frames[1]).toMatchObject({ id: "1", session: "s", dialect: "loom", first_id: 1, last_id: 8 });
+    expect(frames[2]?.["frames"]).toHaveLength(8);
+    expect(frames[3]?.["cursor"]).toBe(frames[2]?.["cursor"]);
+  });
+
+  it.each([
+    [{ after: "6" }, [7, 8]],
+    [{ after: "4", skip: 2 }, [7, 8]],
+    [{ limit: 3 }, [1, 2, 3]],
+  ])("goes on at %j", async (place, ids) => {
+    const { ask, until } = connectTo(await createLog());
+    ask({ type: "subscribe", id: "1", session: "s", follow: false, ...place });
+    const { frames } = await until("frames");
+    await until("end");
+    expect((frames as string[]).map((text) => (JSON.parse(text) as { event_id: number }).event_id)).toEqual(ids);
+  });
+
+  it("follows, until it is told to stop", async () => {
+    const log = await createLog();
+    const { ask, frames, until } = connectTo(log);
+    ask({ type: "subscribe", id: "1", session: "s", after: "8" });
+    await until("subscribed");
+    await using session = await openSession(log, "s");
+    await session.record({ type: "custom", value: 1 });
+    await until("frames");
+    ask({ type: "unsubscribe", id: "2", session: "s" });
+    await until("ack");
+    await session.record({ type: "custom", value: 2 });
+    ask({ type: "ping", id: "3" });
+    await until("pong");
+    expect(frames.filter(({ type }) => type === "frames")).toHaveLength(1);
+    // And may be asked anew.
+    ask({ type: "subscribe", id: "4", session: "s", after: "9", follow: false });
+    await until("end");
+  });
+
+  it.each([
+    [{ session: "nobody" }, "unknown_session"],
+    [{ session: "s", after: "99" }, "cursor_ahead"],
+    [{ session: "s", after: "not a cursor" }, "cursor_invalid"],
+    [{ session: "s", after: "99999999999999999999" }, "cursor_invalid"],
+    [{ session: "s", dialect: "klingon" }, "invalid_name"],
+  ])("refuses %j as %s, and goes on", async (asked, code) => {
+    const { ask, until } = connectTo(await createLog());
+    ask({ type: "subscribe", id: "1", ...asked });
+    expect(await until("refusal")).toMatchObject({ id: "1", code });
+    ask({ type: "subscribe", id: "2", session: "s", follow: false });
+    await until("end");
+  });
+
+  it("has each session once per dialect, and no more than so many", async () => {
+    const { ask, until } = connectTo(await createLog(), { maxSubscriptions: 2 });
+    ask({ type: "subscribe", id: "1", session: "s" });
+    ask({ type: "subscribe", id: "2", session: "s" });
+    expect(await until("refusal")).toMatchObject({ id: "2", code: "already_subscribed" });
+    ask({ type: "subscribe", id: "3", session: "s", dialect: "engine" });
+    ask({ type: "subscribe", id: "4", session: "s", dialect: "lumine" });
+    expect(await until("refusal", 2)).toMatchObject({ id: "4", code: "too_many_subscriptions" });
+    ask({ type: "unsubscribe", id: "5", session: "t" });
+    expect(await until("refusal", 3)).toMatchObject({ id: "5", code: "not_subscribed" });
+  });
+
+  it("reads no further than it can send", async () => {
+    const log = new MemoryLog({ limits: { maxPageRecords: 2 } });
+    await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+    const room = Promise.withResolvers<void>();
+    const isFull = () => frames.some(({ type }) => type === "frames");
+    const { ask, frames, until } = connectTo(log, { ready: () => (isFull() ? room.promise : Promise.resolve()) });
+    ask({ type: "subscribe", id: "1", session: "s", follow: false });
+    await until("frames");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(frames.filter(({ type }) => type === "frames")).toHaveLength(1);
+    room.resolve();
+    await until("end");
+    expect(frames.filter(({ type }) => type === "frames")).toHaveLength(4);
+  });
+
+  it("is not left waiting for room when it is told to stop, or the client is gone", async () => {
+    const log = await createLog();
+    let watching = 0;
+    const counted = overrideLog(log, (real) => ({
+      watch(...asked) {
+        watching++;
+        const unwatch = real.watch(...asked);
+        return () => {
+          watching--;
+          unwatch();
+        };
+      },
+    }));
+    const { ask, until, close } = connectTo(counted, { ready: () => new Promise(() => undefined) });
+    ask({ type: "subscribe", id: "1", session: "s" });
+    await vi.waitFor(() => expect(watching).toBe(1));
+    ask({ type: "unsubscribe", id: "2", session: "s" });
+    expect(await until("ack")).toMatchObject({ id: "2" });
+    expect(watching).toBe(0);
+    ask({ type: "subscribe", id: "3", session: "s" });
+    await until("subscribed", 2);
+    expect(watching).toBe(1);
+    close();
+    await vi.waitFor(() => expect(watching).toBe(0));
+  });
+
+  it("skips once what is to be skipped", async () => {
+    let reads = 0;
+    const log = overrideLog(await createLog(), (real) => ({
+      read(...asked) {
+        reads++;
+        return real.read(...asked);
+      },
+    }));
+    const { ask, until } = connectTo(log);
+    ask({ type: "subscribe", id: "1", session: "s", skip: 6, limit: 1 });
+    await until("end");
+    expect(reads).toBe(1);
+    // All is skipped, and nothing has come since: the place is good nevertheless.
+    ask({ type: "subscribe", id: "2", session: "s", skip: 8 });
+    await until("subscribed", 2);
+  });
+
+  it("is refused where the session was made anew, though the number would fit", async () => {
+    const log = await createLog();
+    const { ask, until } = connectTo(log);
+    ask({ type: "subscribe", id: "1", session: "s", follow: false });
+    const { cursor } = await until("end");
+    ask({ type: "subscribe", id: "2", session: "s", follow: false, after: "6", of: cursor });
+    await until("end", 2);
+    await log.deleteSession("s");
+    await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+    for (const [index, place] of [{ after: "6" }, { skip: 6 }, {}].entries()) {
+      ask({ type: "subscribe", id: "3", session: "s", follow: false, ...place, of: cursor });
+      expect(await until("refusal", index + 1)).toMatchObject({ id: "3", code: "cursor_stale" });
+    }
+  });
+});
+
+describe("commands", () => {
+  it("are carried out once, and answered", async () => {
+    const log = await createLog();
+    const { ask, until } = connectTo(log);
+    await using session = await openSession(log, "s");
+    await session.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "Pack", completed: false }] });
+    const command = { type: "todo", id: "c1", session: "s", list_id: "l", item_id: "i", completed: true };
+    ask(command);
+    expect(await until("ack")).toMatchObject({ id: "c1", result: { event_id: 10 } });
+    ask(command);
+    expect(await until("ack", 2)).toMatchObject({ id: "c1", result: { event_id: 10 } });
+    ask({ ...command, id: "c2", item_id: "nothing" });
+    expect(await until("refusal")).toMatchObject({ id: "c2", session: "s", code: "unknown_todo" });
+  });
+
+  it("reach a run: approve without its id, then cancel", async () => {
+    const log = new MemoryLog();
+    await using session = await openSession(log, "s");
+    const run = await session.startRun({ message: "Hello" });
+    const { ask, until } = connectTo(log);
+    ask({ type: "approve", id: "c0", session: "s", call_id: "none", decision: "approved" });
+    expect(await until("refusal")).toMatchObject({ id: "c0", code: "unknown_call" });
+    ask({ type: "cancel", id: "c1", session: "s", run_id: run.runId, reason: "enough" });
+    expect(await until("ack")).toMatchObject({ id: "c1" });
+    expect((await log.getRun("s", run.runId))?.status).toBe("cancelled");
+  });
+
+  it("a message makes the session and waits for an agent, or is refused while one is busy", async () => {
+    const log = new MemoryLog();
+    const { ask, until } = connectTo(log);
+    ask({ type: "run", id: "m1", session: "new", message: "Hello", agent: "react" });
+    expect(await until("ack")).toEqual({ type: "ack", id: "m1", pending: true });
+    expect(await log.listPending("new")).toMatchObject([
+      { commandId: "m1", body: { message: "Hello", agent: "react" } },
+    ]);
+    await using session = await openSession(log, "busy");
+    const run = await session.startRun({ message: "Hello" });
+    ask({ type: "run", id: "m2", session: "busy", message: "Me too", when_busy: "reject" });
+    expect(await until("refusal")).toMatchObject({ id: "m2", code: "run_live" });
+    ask({ type: "run", id: "m3", session: "busy", message: "Now", when_busy: "interrupt" });
+    expect(await until("ack", 2)).toMatchObject({ id: "m3", pending: true });
+    expect((await log.getRun("busy", run.runId))?.status).toBe("cancelled");
+  });
+
+  it("a host that has agents starts the run itself", async () => {
+    const { ask, until } = connectTo(new MemoryLog(), {
+      startRun: async ({ message }) => ({ run_id: `for ${message}` }),
+    });
+    ask({ type: "run", id: "m1", session: "new", message: "Hello" });
+    expect(await until("ack")).toMatchObject({ result: { run_id: "for Hello" } });
+  });
+
+  it("what is not the asker's fault is told without its words", async () => {
+    const onError = vi.fn();
+    const startRun = () => Promise.reject(new Error("the password is 1234"));
+    const { ask, until } = connectTo(new MemoryLog(), { startRun, onError });
+    ask({ type: "run", id: "m1", session: "new", message: "Hello" });
+    const refusal = await until("refusal");
+    expect(JSON.stringify(refusal)).not.toContain("1234");
+    expect(onError).toHaveBeenCalledOnce();
+  });
+
+  it("an answer that names no run is the same when it is asked again, also when the run is over", async () => {
+    const log = new MemoryLog();
+    await using session = await openSession(log, "s");
+    const run = await session.startRun({ message: "Hello" });
+    const { ask, until } = connectTo(log);
+    await run.emit({ type: "tool_call", call_id: "call-1", name: "rm", arguments: {} });
+    const asked = run.requestApproval({ callId: "call-1", name: "rm", arguments: {} });
+    const command = { type: "approve", id: "c1", session: "s", call_id: "call-1", decision: "approved" };
+    ask(command);
+    const first = await until("ack");
+    await asked;
+    ask({ type: "cancel", id: "c2", session: "s", run_id: run.runId });
+    await until("ack", 2);
+    ask(command);
+    expect(await until("ack", 3)).toEqual(first);
+  });
+
+  it("no more are carried out at once than so many", async () => {
+    const startRun = () => new Promise<undefined>(() => undefined);
+    const { ask, until } = connectTo(new MemoryLog(), { startRun, maxCommands: 1 });
+    ask({ type: "run", id: "m1", session: "new", message: "Hello" });
+    ask({ type: "run", id: "m2", session: "new", message: "Hello" });
+    expect(await until("refusal")).toMatchObject({ id: "m2", code: "backlog_full" });
+  });
+});
+
+describe("the connection", () => {
+  it.each([
+    ["nonsense", undefined],
+    ["[]", undefined],
+    ['{"type":"dance","id":"7"}', "7"],
+    ['{"type":"subscribe","id":"8"}', "8"],
+    [JSON.stringify({ type: "ping", id: "x".repeat(70_000) }), undefined],
+  ])("refuses a bad frame and goes on", async (text, id) => {
+    const { say, ask, until } = connectTo(await createLog());
+    say(text);
+    const refusal = await until("refusal");
+    expect(refusal).toMatchObject({ code: "invalid_control" });
+    expect(refusal["id"]).toBe(id);
+    ask({ type: "ping" });
+    await until("pong");
+  });
+
+  it("answers no more pings than a reader has room for", async () => {
+    const room = Promise.withResolvers<void>();
+    const { ask, frames, until } = connectTo(await createLog(), { ready: () => room.promise });
+    for (let i = 0; i < 1000; i++) ask({ type: "ping" });
+    room.resolve();
+    await until("pong");
+    expect(frames.filter(({ type }) => type === "pong").length).toBeLessThan(20);
+  });
+
+  it("tells whose frame was too long", async () => {
+    const { ask, until } = connectTo(await createLog(), { maxInboundLength: 1000 });
+    for (const [index, size] of [1000, 10_000].entries()) {
+      ask({ type: "run", id: "c1", session: "s", message: "x".repeat(size) });
+      expect(await until("refusal", index + 1)).toMatchObject({ id: "c1", code: "invalid_control" });
+    }
+  });
+
+  it("gives one who asks and does not read so many answers, and then none", async () => {
+    const onClose = vi.fn();
+    const room = Promise.withResolvers<void>();
+    const ready = vi.fn(() => room.promise);
+    const { say, frames } = connectTo(await createLog(), { ready, onClose, maxUnsent: 10 });
+    for (let i = 0; i < 10; i++) say("{}");
+    expect(onClose).not.toHaveBeenCalled();
+    for (let i = 0; i < 100; i++) say("{}");
+    expect(frames).toHaveLength(1 + 10 + 1);
+    expect(frames.at(-1)).toMatchObject({ type: "refusal", code: "backlog_full" });
+    expect(onClose).toHaveBeenCalledOnce();
+  });
+
+  it("counts only what was not read", async () => {
+    const onClose = vi.fn();
+    const { say } = connectTo(await createLog(), { ready: async () => undefined, onClose, maxUnsent: 10 });
+    for (let i = 0; i < 100; i++) {
+      say("{}");
+      if (i % 10 === 9) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(onClose).not.toHaveBeenCalled();
+  });
+
+  it.each(["ping", "subscribe", "nothing"])(
+    "closes itself where nothing can be known of its room: %s",
+    async (type) => {
+      const onError = vi.fn();
+      const onClose = vi.fn();
+      const ready = () => Promise.reject(new Error("socket gone"));
+      const { ask } = connectTo(await createLog(), { ready, onError, onClose });
+      ask({ type, id: "1", session: "s" });
+      await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
+      expect(onError).toHaveBeenCalledOnce();
+    },
+  );
+
+  it("closes itself when its client cannot be reached", async () => {
+    const onError = vi.fn();
+    let sent = 0;
+    const connection = new ControlConnection({
+      log: await createLog(),
+      heartbeatMs: 0,
+      onError,
+      send: () => {
+        if (++sent > 1) throw new Error("gone");
+      },
+    });
+    connection.receive(JSON.stringify({ type: "subscribe", id: "1", session: "s" }));
+    await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce());
+    expect(sent).toBe(2);
+  });
+
+  it("gives a sign of life when nothing else is sent", () => {
+    vi.useFakeTimers();
+    const { frames } = connectTo(new MemoryLog(), { heartbeatMs: 1000 });
+    vi.advanceTimersByTime(2100);
+    expect(frames[0]).toMatchObject({ type: "hello", heartbeat_ms: 1000 });
+    expect(frames.filter(({ type }) => type === "heartbeat").length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("sends nothing once it is closed", async () => {
+    const { ask, frames, close } = connectTo(await createLog());
+    ask({ type: "subscribe", id: "1", session: "s" });
+    close();
+    ask({ type: "ping" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(frames.map(({ type }) => type)).toEqual(["hello"]);
+  });
+});

@@ -1,0 +1,223 @@
+import { describe, expect, it, vi } from "vitest";
+import { makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { openSession } from "../engine/index.ts";
+import { createNdjsonDecoder, createSseDecoder } from "../framing/index.ts";
+import { type Log, MemoryLog } from "../log/index.ts";
+import { createEventsHandler, type EventsHandlerOptions } from "./handle-events.ts";
+
+async function createLog(): Promise<Log> {
+  const log = new MemoryLog();
+  await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+  return log;
+}
+
+async function createDoor(options: Partial<EventsHandlerOptions> = {}) {
+  const handler = createEventsHandler({ log: await createLog(), heartbeatMs: 0, ...options });
+  return (path: string, init?: RequestInit): Promise<Response> => handler(new Request(`http://loom.test${path}`, init));
+}
+
+async function readIds(response: Response): Promise<number[]> {
+  const isSse = response.headers.get("content-type") === "text/event-stream";
+  const decoder = isSse ? createSseDecoder() : createNdjsonDecoder();
+  const outcomes = [...decoder.push(new Uint8Array(await response.arrayBuffer())), ...decoder.end()];
+  return outcomes.map((outcome) => {
+    if (!outcome.ok) throw new Error(outcome.detail);
+    return (JSON.parse(outcome.text) as { event_id: number }).event_id;
+  });
+}
+
+const NDJSON = { headers: { accept: "application/x-ndjson" } };
+
+describe("events", () => {
+  it.each([
+    ["", [1, 2, 3, 4, 5, 6, 7, 8]],
+    ["?after=6", [7, 8]],
+    ["?after=4&skip=2", [7, 8]],
+    ["?limit=2", [1, 2]],
+    ["?limit=0", []],
+    ["?after=8", []],
+    ["?follow=0&after=7", [8]],
+  ])("gives %j in both framings", async (query, ids) => {
+    const door = await createDoor();
+    const sse = await door(`/v1/sessions/s/events${query}`);
+    expect(sse.headers.get("content-type")).toBe("text/event-stream");
+    expect(await readIds(sse)).toEqual(ids);
+    const ndjson = await door(`/v1/sessions/s/events${query}`, NDJSON);
+    expect(ndjson.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(await readIds(ndjson)).toEqual(ids);
+  });
+
+  it("goes on after the id of the last event a reader had", async () => {
+    const door = await createDoor();
+    const text = await (await door("/v1/sessions/s/events?limit=3")).text();
+    const id = /.*^id: (\S+)$/ms.exec(text)?.[1] as string;
+    const rest = await door("/v1/sessions/s/events", { headers: { "last-event-id": id } });
+    expect(await readIds(rest)).toEqual([4, 5, 6, 7, 8]);
+  });
+
+  it.each([
+    ["/v1/sessions/none/events", 404, "unknown_session"],
+    ["/v1/sessions/s/events?after=99", 416, "cursor_ahead"],
+    ["/v1/sessions/s/events?after=x", 400, "cursor_invalid"],
+    ["/v1/sessions/s/events?after=1.AAAAAAAA.2", 410, "cursor_stale"],
+    ["/v1/sessions/s/events?skip=-1", 400, "cursor_invalid"],
+    ["/v1/sessions/s/events?skip=9&follow=1", 416, "cursor_ahead"],
+    ["/v1/sessions/s/events?dialect=klingon", 400, "invalid_name"],
+    ["/v1/sessions/%ZZ/events", 400, "invalid_name"],
+    ["/v1/sessions/s/nothing", 404, "unsupported"],
+    ["/elsewhere", 404, "unsupported"],
+  ])("refuses %s with %i %s", async (path, status, code) => {
+    const response = await (await createDoor())(path);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ type: "refusal", code });
+  });
+
+  it("refuses a bad place also where the store is slow", async () => {
+    const log = overrideLog(await createLog(), (real) => ({
+      getSession: async (id) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return real.getSession(id);
+      },
+    }));
+    const response = await (await createDoor({ log }))("/v1/sessions/s/events?after=99&follow=1");
+    expect(response.status).toBe(416);
+    expect((await (await createDoor({ log }))("/v1/sessions/s/events?after=8&skip=1&follow=1")).status).toBe(416);
+  });
+
+  it("breaks the connection when something goes wrong on the way", async () => {
+    const log = overrideLog(new MemoryLog({ limits: { maxPageRecords: 2 } }), (real) => {
+      let reads = 0;
+      return {
+        read: (...asked) => (++reads > 2 ? Promise.reject(new Error("the disk is gone")) : real.read(...asked)),
+        peek: () => undefined,
+      };
+    });
+    await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+    const onError = vi.fn();
+    const response = await (await createDoor({ log, onError }))("/v1/sessions/s/events");
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow("the disk is gone");
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: "the disk is gone" }));
+  });
+
+  it("tells the cursor of its beginning, from which frames can be counted", async () => {
+    const log = await createLog();
+    const door = await createDoor({ log });
+    const cursorOf = async (query: string) => (await door(`/v1/sessions/s/events${query}`)).headers.get("loom-cursor");
+    const start = (await cursorOf("")) as string;
+    expect(start).toMatch(/^1\.[\w-]{8}\.0$/);
+    const sixth = start.replace(/0$/, "6");
+    expect(await cursorOf("?after=6")).toBe(sixth);
+    expect(await cursorOf(`?after=${sixth}`)).toBe(sixth);
+    expect(await cursorOf(`?after=${start}&skip=3&follow=1`)).toBe(start);
+    expect(await readIds(await door(`/v1/sessions/s/events?after=${start}&skip=6`, NDJSON))).toEqual([7, 8]);
+    expect((await door(`/v1/sessions/s/events?after=${start.replace(/0$/, "3.5")}&follow=1`)).status).toBe(410);
+    // Counted from a place that is gone, they would be others.
+    await log.prune({ maxSessionBytes: 0 });
+    expect((await door(`/v1/sessions/s/events?after=${start}&skip=6`)).status).toBe(410);
+    await log.deleteSession("s");
+    await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+    for (const query of [`?after=${start}&skip=6`, `?after=6&of=${start}`, `?skip=6&of=${start}`]) {
+      const response = await door(`/v1/sessions/s/events${query}`);
+      expect([response.status, await response.json()]).toMatchObject([410, { code: "cursor_stale" }]);
+    }
+    expect((await door("/v1/sessions/s/events?after=6&of=nonsense")).status).toBe(400);
+  });
+
+  it("lets go of the session however it ends", async () => {
+    let watching = 0;
+    const log = overrideLog(await createLog(), (real) => ({
+      watch(...asked) {
+        watching++;
+        const unwatch = real.watch(...asked);
+        return () => {
+          watching--;
+          unwatch();
+        };
+      },
+    }));
+    const door = await createDoor({ log });
+    for (const query of ["?follow=1", "?follow=1&after=8", "?follow=1&limit=0", "?follow=1&limit=2"]) {
+      const response = await door(`/v1/sessions/s/events${query}`);
+      await new Promise((resolve) => setImmediate(resolve));
+      await response.body?.cancel();
+      await vi.waitFor(() => expect(watching, query).toBe(0));
+    }
+  });
+
+  it("never keeps a reader waiting for longer than it promises", async () => {
+    vi.useFakeTimers();
+    try {
+      const log = await createLog();
+      const door = await createDoor({ log, heartbeatMs: 1000 });
+      const session = await openSession(log, "s");
+      const response = await door("/v1/sessions/s/events?follow=1&after=8");
+      const times: number[] = [];
+      const began = performance.now();
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      const reading = (async () => {
+        while (!(await reader.read()).done) times.push(performance.now() - began);
+      })();
+      await vi.advanceTimersByTimeAsync(1100);
+      await session.record({ type: "custom", value: 1 });
+      await vi.advanceTimersByTimeAsync(4000);
+      await reader.cancel();
+      await reading;
+      const gaps = times.map((time, index) => time - (times[index - 1] ?? 0));
+      expect(times.length).toBeGreaterThan(4);
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(1000);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("gives a sign of life while it waits, and stops when nobody listens", async () => {
+    const door = await createDoor({ heartbeatMs: 5 });
+    const response = await door("/v1/sessions/s/events?follow=1&after=8");
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const { value } = await reader.read();
+    expect(new TextDecoder().decode(value)).toBe(": alive\n\n");
+    await reader.cancel();
+  });
+
+  it("stands under any address", async () => {
+    const door = await createDoor({ base: "/api/loom" });
+    expect((await door("/api/loom/v1/sessions/s/events?after=8")).status).toBe(200);
+    expect((await door("/v1/sessions/s/events")).status).toBe(404);
+  });
+});
+
+describe("commands", () => {
+  const post = (body: unknown): RequestInit => ({
+    method: "POST",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+  it("are answered as on a socket", async () => {
+    const door = await createDoor();
+    const command = { type: "cancel", id: "c1", session: "s", run_id: "run-1" };
+    const done = await door("/v1/sessions/s/commands", post(command));
+    expect([done.status, await done.json()]).toEqual([200, { type: "ack", id: "c1", result: { effect: false } }]);
+    const run = { type: "run", id: "m1", session: "new", message: "Hello" };
+    const pending = await door("/v1/sessions/new/commands", post(run));
+    expect([pending.status, await pending.json()]).toEqual([202, { type: "ack", id: "m1", pending: true }]);
+  });
+
+  it.each([
+    ["nonsense", 400, "invalid_command"],
+    [{ type: "subscribe", id: "1", session: "s" }, 400, "invalid_command"],
+    [{ type: "cancel", id: "1", session: "t", run_id: "r" }, 400, "invalid_command"],
+    [{ type: "cancel", id: "1", session: "s" }, 400, "invalid_command"],
+    [{ type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true }, 404, "unknown_todo"],
+    ["x".repeat(70_000), 400, "invalid_command"],
+  ])("refuses a bad one", async (body, status, code) => {
+    const response = await (await createDoor())("/v1/sessions/s/commands", post(body));
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
+  });
+
+  it("takes the right method alone", async () => {
+    const door = await createDoor();
+    expect((await door("/v1/sessions/s/commands")).headers.get("allow")).toBe("POST");
+    expect((await door("/v1/sessions/s/events", { method: "DELETE" })).status).toBe(405);
+  });
+});

@@ -1,0 +1,65 @@
+/** What a reader asks for, from the texts of a control frame or an address, and the stream that begins there. */
+import { type DialectName, isDialectName } from "../dialects/index.ts";
+import { type Log, openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "../log/index.ts";
+import { LoomError } from "../protocol/index.ts";
+
+export interface AskedPlace {
+  readonly dialect?: string | undefined;
+  /** A cursor, or the event_id of a record as digits. */
+  readonly after?: string | undefined;
+  readonly skip?: number | undefined;
+  /** Any cursor of the session that is meant. */
+  readonly of?: string | undefined;
+}
+
+export interface OpenedStream extends StreamPlace {
+  readonly batches: AsyncIterable<readonly StreamFrame[]>;
+  /** To be called at the end, however it came about: `batches` may never have been asked for anything. */
+  close(): Promise<void>;
+}
+
+export function readPlace({ dialect = "loom", after, skip, of }: AskedPlace): StreamOptions {
+  const place = { dialect: readDialect(dialect), skip, of: of === "" ? undefined : of };
+  if (after === undefined || after === "") return place;
+  if (!/^\d+$/.test(after)) return { ...place, cursor: after };
+  const id = Number(after);
+  if (!Number.isSafeInteger(id)) throw new LoomError("cursor_invalid", `no record is numbered ${after.slice(0, 40)}`);
+  return { ...place, after: id };
+}
+
+/**
+ * Resolves when the place is known to be good, without waiting for anything to come; what is wrong with it rejects. The
+ * same stream goes on, so nothing is skipped twice. Undefined where it was aborted before that.
+ */
+export async function openPlace(
+  log: Log,
+  sessionId: string,
+  options: StreamOptions,
+): Promise<OpenedStream | undefined> {
+  const { promise: placed, resolve } = Promise.withResolvers<StreamPlace>();
+  const rest = openStream(log, sessionId, { ...options, onPlaced: resolve });
+  const first = rest.next();
+  // Once the place is good, whoever asks for the first batch is told what became of it.
+  first.catch(() => undefined);
+  const place = await Promise.race([placed, first.then(() => undefined)]);
+  if (place === undefined) return undefined;
+  return {
+    ...place,
+    batches: goOn(first, rest),
+    close: async () => void (await rest.return().catch(() => undefined)),
+  };
+}
+
+type Batches = AsyncGenerator<readonly StreamFrame[], void, undefined>;
+
+async function* goOn(first: ReturnType<Batches["next"]>, rest: Batches): Batches {
+  const { done, value } = await first;
+  if (done === true) return;
+  yield value;
+  yield* rest;
+}
+
+function readDialect(name: string): DialectName {
+  if (isDialectName(name)) return name;
+  throw new LoomError("invalid_name", `there is no dialect "${name.slice(0, 40)}"`);
+}
