@@ -1,0 +1,390 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { encodeNdjson, encodeSse, encodeSseComment } from "../../framing/index.ts";
+import { ToldSink } from "../../../test/client/told-sink.ts";
+import type { ErrorCode } from "../../protocol/index.ts";
+import type { ClientCommand, StreamRequest } from "../transport.ts";
+import { createFetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
+
+const REQUEST: StreamRequest = { session: "s", dialect: "loom", from: {}, follow: false };
+const COMMAND: ClientCommand = { type: "cancel", id: "c1", session: "s", run_id: "r1" };
+const NEVER = new AbortController().signal;
+const TYPES = { sse: "text/event-stream", ndjson: "application/x-ndjson" };
+
+/** A body in these pieces; an error at its end breaks the connection. */
+function bodyOf(pieces: readonly (string | Uint8Array | Error)[], onCancel?: () => void): ReadableStream<Uint8Array> {
+  const left = [...pieces];
+  return new ReadableStream({
+    pull(controller) {
+      const piece = left.shift();
+      if (piece === undefined) controller.close();
+      else if (piece instanceof Error) controller.error(piece);
+      else controller.enqueue(typeof piece === "string" ? new TextEncoder().encode(piece) : piece);
+    },
+    cancel: () => onCancel?.(),
+  });
+}
+
+function answer(framing: "sse" | "ndjson", ...pieces: (string | Uint8Array | Error)[]): Response {
+  return new Response(bodyOf(pieces), { headers: { "content-type": TYPES[framing] } });
+}
+
+/** Opens once against a server that gives this answer. */
+async function open(
+  response: Response | Error,
+  options: Partial<FetchTransportOptions> = {},
+  request: Partial<StreamRequest> = {},
+) {
+  const sink = new ToldSink();
+  const requests: Request[] = [];
+  const fetch = async (asked: Request): Promise<Response> => {
+    requests.push(asked);
+    if (response instanceof Error) throw response;
+    return response;
+  };
+  const transport = createFetchTransport({ url: "http://host/base", fetch, ...options });
+  const outcome = await transport.open({ ...REQUEST, ...request }, sink, NEVER);
+  return { outcome, sink, request: requests[0]! };
+}
+
+describe("what is asked", () => {
+  it("is the session's events, with place, dialect and limit", async () => {
+    const from = { after: "1.pX3kQ9_a.12.0", skip: 3 };
+    const asked = { session: "a/b c?ü", dialect: "stream-event", from, follow: true, limit: 7 } as const;
+    const { request } = await open(answer("sse"), { url: "http://host/base//" }, asked);
+    expect(request.url).toBe(
+      "http://host/base/v1/sessions/a%2Fb%20c%3F%C3%BC/events?dialect=stream-event&after=1.pX3kQ9_a.12.0&skip=3&follow=1&limit=7",
+    );
+    expect(request.headers.get("accept")).toBe("text/event-stream");
+    expect(request.cache).toBe("no-store");
+  });
+
+  it("says of which life of the session a number is", async () => {
+    const { request } = await open(answer("sse"), {}, { from: { after: "5", of: "1.pX3kQ9_a.12.0" } });
+    expect(new URL(request.url).searchParams.get("of")).toBe("1.pX3kQ9_a.12.0");
+  });
+
+  it("leaves out what is not meant", async () => {
+    const { request } = await open(answer("ndjson"), { framing: "ndjson" }, { from: { after: "5", skip: 0 } });
+    expect(request.url).toBe("http://host/base/v1/sessions/s/events?dialect=loom&after=5");
+    expect(request.headers.get("accept")).toBe("application/x-ndjson");
+  });
+
+  it("has the headers and credentials given, asked for each time", async () => {
+    let count = 0;
+    const headers = async (): Promise<HeadersInit> => ({ authorization: `token ${++count}`, accept: "text/html" });
+    const requests: Request[] = [];
+    const fetch = async (request: Request): Promise<Response> => {
+      requests.push(request);
+      return answer("sse");
+    };
+    const transport = createFetchTransport({ url: "http://host", fetch, headers, credentials: "include" });
+    await transport.open(REQUEST, new ToldSink(), NEVER);
+    await transport.open(REQUEST, new ToldSink(), NEVER);
+    expect(requests.map((request) => request.headers.get("authorization"))).toEqual(["token 1", "token 2"]);
+    expect(requests[0]!.headers.get("accept")).toBe("text/event-stream");
+    expect(requests[0]!.credentials).toBe("include");
+  });
+
+  it("is nothing where headers cannot be had", async () => {
+    const headers = async (): Promise<HeadersInit> => {
+      throw new Error("no token");
+    };
+    expect((await open(answer("sse"), { headers })).outcome).toEqual({ kind: "lost", message: "no token" });
+  });
+
+  it.each([".", "..", "", "\ud800"])("refuses the name %j, which no address can hold", async (session) => {
+    const { outcome, request } = await open(answer("sse"), {}, { session });
+    expect(outcome).toMatchObject({ kind: "refused", code: "unsupported" });
+    expect(request).toBeUndefined();
+  });
+
+  it("refuses an address that is none", async () => {
+    const { outcome } = await open(answer("sse"), { url: "http://[" });
+    expect(outcome).toMatchObject({ kind: "refused", code: "connection_refused" });
+  });
+
+  it("uses the global fetch as it is when it is called", async () => {
+    const fetch = vi.fn(async (_request: Request) => answer("sse"));
+    vi.stubGlobal("fetch", fetch);
+    const transport = createFetchTransport({ url: "http://host" });
+    expect(await transport.open(REQUEST, new ToldSink(), NEVER)).toEqual({ kind: "ended" });
+    vi.unstubAllGlobals();
+    expect(fetch).toHaveBeenCalledOnce();
+  });
+
+  it("throws at once when a limit cannot work", () => {
+    expect(() => createFetchTransport({ url: "http://host", maxLineBytes: 0 })).toThrow(TypeError);
+  });
+});
+
+describe("what comes", () => {
+  it("is the frames of server-sent events, each with its cursor", async () => {
+    const pieces = [encodeSse({ data: "{}", id: "1" }), encodeSseComment("hi"), encodeSse({ data: "[1]", id: "2" })];
+    const { outcome, sink } = await open(answer("sse", ...pieces));
+    expect(outcome).toEqual({ kind: "ended" });
+    expect(sink.frames).toEqual([
+      ["{}", "1"],
+      ["[1]", "2"],
+    ]);
+    expect(sink.signs).toBe(4);
+  });
+
+  it("is the lines of NDJSON, the last also without its end", async () => {
+    const { outcome, sink } = await open(answer("ndjson", '{"a":1}\n\n', ' {"a":2}'), { framing: "ndjson" });
+    expect(outcome).toEqual({ kind: "ended" });
+    expect(sink.frames).toEqual([
+      ['{"a":1}', undefined],
+      [' {"a":2}', undefined],
+    ]);
+  });
+
+  it("tells where it began before its first frame, where the server says so", async () => {
+    const headers = { "content-type": TYPES.ndjson, "loom-cursor": "1.pX3kQ9_a.0.0" };
+    const { sink } = await open(new Response("{}\n", { headers }), { framing: "ndjson" });
+    expect(sink.begun).toEqual(["1.pX3kQ9_a.0.0"]);
+    expect((await open(answer("ndjson", "{}\n"), { framing: "ndjson" })).sink.begun).toEqual([]);
+  });
+
+  const texts = ['{"a":"ü"}', '{"b":[1,{"c":"\\n"}]}', '"text"', '{"d":12}'];
+  const wires = {
+    sse: new TextEncoder().encode(texts.map((data, index) => encodeSse({ data, id: String(index) })).join("")),
+    ndjson: new TextEncoder().encode(texts.map((text) => encodeNdjson(text)).join("")),
+  };
+  describe.each(["sse", "ndjson"] as const)("cut anywhere, in %s", (framing) => {
+    it.each(["politely", "with an error"])("%s, gives whole frames alone", async (how) => {
+      const wire = wires[framing];
+      for (let at = 0; at <= wire.length; at++) {
+        const end = how === "politely" ? [] : [new Error("cut")];
+        const { outcome, sink } = await open(answer(framing, wire.slice(0, at), ...end), { framing });
+        expect(sink.texts).toEqual(texts.slice(0, sink.frames.length));
+        expect(sink.faults).toEqual([]);
+        // Between frames nobody can tell a polite cut from the end.
+        const isBetween = isWhole(framing, sink.frames.length, new TextDecoder().decode(wire.slice(0, at)));
+        if (how === "with an error") expect(outcome).toEqual({ kind: "lost", message: "cut" });
+        else if (outcome.kind === "ended") expect(isBetween).toBe(true);
+        else expect(outcome).toEqual({ kind: "lost", message: "the stream ended within a frame" });
+      }
+    });
+  });
+
+  /** The wire of so many frames, and no more; for NDJSON also without the last line's end. */
+  function isWhole(framing: "sse" | "ndjson", count: number, wire: string): boolean {
+    const whole = texts.slice(0, count);
+    if (framing === "sse") return wire === whole.map((data, index) => encodeSse({ data, id: String(index) })).join("");
+    return wire === whole.join("\n") || wire === whole.map((text) => encodeNdjson(text)).join("");
+  }
+
+  it("does not take the beginning of a number for a frame", async () => {
+    const { outcome, sink } = await open(answer("ndjson", "{}\n12"), { framing: "ndjson" });
+    expect(sink.texts).toEqual(["{}"]);
+    expect(outcome.kind).toBe("lost");
+  });
+
+  it("tells of what became no frame, and goes on", async () => {
+    const bad = Uint8Array.of(0x7b, 0xff, 0x7d, 0x0a);
+    const pieces = ["{}\n", bad, `"${"x".repeat(100)}"\n`, "[]\n"];
+    const { outcome, sink } = await open(answer("ndjson", ...pieces), { framing: "ndjson", maxLineBytes: 50 });
+    expect(sink.texts).toEqual(["{}", "[]"]);
+    expect(sink.faults).toEqual(["invalid_utf8: not valid UTF-8", "line_too_long: longer than 50 bytes"]);
+    expect(outcome).toEqual({ kind: "ended" });
+  });
+
+  it("never rejects, whatever bytes come", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 30 })), fc.boolean(), async (pieces, isSse) => {
+        const framing = isSse ? "sse" : "ndjson";
+        const { outcome } = await open(answer(framing, ...pieces), { framing });
+        expect(["ended", "lost"]).toContain(outcome.kind);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe("an answer that is no stream", () => {
+  const problem = (status: number, body: object | string, headers: Record<string, string> = {}): Response =>
+    new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers });
+
+  it("is refused with the server's code and words", async () => {
+    const details = { first_event_id: 7 };
+    const { outcome } = await open(problem(410, { code: "evicted", message: "gone", details }));
+    expect(outcome).toEqual({ kind: "refused", code: "evicted", message: "gone", details });
+  });
+
+  const LONG = "x".repeat(2_000_000);
+  it.each<[status: number, body: object | string, message: string]>([
+    [404, "<html>", "the server answered 404"],
+    [401, { code: "no_such_code", message: "log in" }, "log in"],
+    [403, { code: "toString", message: 7, details: "x" }, "the server answered 403"],
+    [400, [], "the server answered 400"],
+    [302, "", "the server answered 302"],
+    [418, LONG, "the server answered 418"],
+  ])("is refused in general where it has no code of ours: %s", async (status, body, message) => {
+    const { outcome } = await open(problem(status, body));
+    expect(outcome).toMatchObject({ kind: "refused", code: "connection_refused", message });
+    // A stranger's word, unless there is a code, be it one of tomorrow.
+    expect("isForeign" in outcome).toBe(typeof body === "string" || !("code" in body));
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504])("is lost where it may be otherwise soon: %s", async (status) => {
+    const { outcome } = await open(problem(status, { code: "store_busy", message: "later" }));
+    expect(outcome).toEqual({ kind: "lost", message: "later" });
+  });
+
+  it("tells when to come again", async () => {
+    expect((await open(problem(503, "", { "retry-after": "7" }))).outcome).toMatchObject({ retryAfterMs: 7000 });
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const { outcome } = await open(problem(429, "", { "retry-after": date }));
+    expect(outcome.kind === "lost" && outcome.retryAfterMs).toBeGreaterThan(58_000);
+    const past = await open(problem(429, "", { "retry-after": "Thu, 01 Jan 1970 00:00:00 GMT" }));
+    expect(past.outcome).toMatchObject({ retryAfterMs: 0 });
+    expect((await open(problem(503, "", { "retry-after": "soon" }))).outcome).not.toHaveProperty("retryAfterMs");
+  });
+
+  it("is refused when it is of another kind, such as the page of a proxy", async () => {
+    const cancelled = vi.fn();
+    const body = bodyOf(["<html>"], cancelled);
+    const { outcome, sink } = await open(
+      new Response(body, { headers: { "content-type": "text/html; charset=utf-8" } }),
+    );
+    expect(outcome).toEqual({
+      kind: "refused",
+      code: "connection_refused",
+      message: "the server answered with text/html, not text/event-stream",
+      isForeign: true,
+    });
+    expect(cancelled).toHaveBeenCalled();
+    expect(sink.signs).toBe(0);
+  });
+
+  it("is an end where it has no body", async () => {
+    expect((await open(new Response(null, { status: 204 }))).outcome).toEqual({ kind: "ended" });
+  });
+
+  it("is lost where none came", async () => {
+    expect((await open(new TypeError("fetch failed"))).outcome).toEqual({ kind: "lost", message: "fetch failed" });
+  });
+});
+
+describe("abort", () => {
+  it("ends a stream whose server does not listen, and lets go of its body", async () => {
+    const cancelled = vi.fn();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode("{}\n")),
+      cancel: cancelled,
+    });
+    const response = new Response(body, { headers: { "content-type": TYPES.ndjson } });
+    const stop = new AbortController();
+    const sink = new ToldSink();
+    const transport = createFetchTransport({ url: "http://host", framing: "ndjson", fetch: async () => response });
+    const outcome = transport.open(REQUEST, sink, stop.signal);
+    await vi.waitFor(() => expect(sink.frames).toHaveLength(1));
+    stop.abort();
+    expect(await outcome).toEqual({ kind: "aborted" });
+    expect(cancelled).toHaveBeenCalled();
+  });
+
+  it("does not wait for an answer, and wants none that comes late", async () => {
+    const cancelled = vi.fn();
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const stop = new AbortController();
+    const sink = new ToldSink();
+    const transport = createFetchTransport({ url: "http://host", framing: "ndjson", fetch: () => promise });
+    const outcome = transport.open(REQUEST, sink, stop.signal);
+    stop.abort();
+    expect(await outcome).toEqual({ kind: "aborted" });
+    resolve(new Response(bodyOf(["{}\n"], cancelled), { headers: { "content-type": TYPES.ndjson } }));
+    await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
+    expect(sink).toMatchObject({ frames: [], signs: 0 });
+  });
+
+  it("in the middle of a chunk ends it there", async () => {
+    const stop = new AbortController();
+    const sink = new ToldSink();
+    sink.onFrame = (text) => {
+      if (text === "2") stop.abort();
+    };
+    const transport = createFetchTransport({
+      url: "http://host",
+      framing: "ndjson",
+      fetch: async () => answer("ndjson", "1\n2\n3\n"),
+    });
+    expect(await transport.open(REQUEST, sink, stop.signal)).toEqual({ kind: "aborted" });
+    expect(sink.texts).toEqual(["1", "2"]);
+  });
+});
+
+describe("commands", () => {
+  async function send(response: Response | Error, options: Partial<FetchTransportOptions> = {}, command = COMMAND) {
+    const requests: Request[] = [];
+    const fetch = async (request: Request): Promise<Response> => {
+      requests.push(request);
+      if (response instanceof Error) throw response;
+      return response;
+    };
+    const transport = createFetchTransport({ url: "http://host", fetch, ...options });
+    return { outcome: await transport.send(command, NEVER), request: requests[0] as Request };
+  }
+  const json = (body: object, status = 200): Response => Response.json(body, { status });
+
+  it("are posted as control frames", async () => {
+    const { request } = await send(json({ type: "ack", id: "c1" }));
+    expect(request.method).toBe("POST");
+    expect(request.url).toBe("http://host/v1/sessions/s/commands");
+    expect(request.headers.get("content-type")).toBe("application/json");
+    expect(await request.json()).toEqual(COMMAND);
+  });
+
+  it("are done, accepted or refused as the answer says", async () => {
+    const result = { event_id: 3 };
+    expect((await send(json({ type: "ack", id: "c1", result }))).outcome).toEqual({ kind: "done", result });
+    expect((await send(json({ type: "ack", id: "c1" }))).outcome).toEqual({ kind: "done" });
+    expect((await send(json({ type: "ack", id: "c1", pending: true }, 202))).outcome).toEqual({ kind: "accepted" });
+    const refusal = { type: "refusal", id: "c1", code: "unknown_run", message: "no such run" };
+    const refused = { kind: "refused", code: "unknown_run" satisfies ErrorCode, message: "no such run" };
+    expect((await send(json(refusal, 404))).outcome).toEqual(refused);
+    expect((await send(json(refusal, 503))).outcome).toEqual(refused);
+    const { outcome } = await send(json({ code: "invalid_command", message: "no" }, 400));
+    expect(outcome).toEqual({ kind: "refused", code: "invalid_command", message: "no" });
+  });
+
+  it.each([
+    ["an answer that says nothing", json({ type: "pong" })],
+    ["a page", new Response("<html>")],
+    ["a server that is busy", json({ code: "store_busy", message: "" }, 503)],
+    ["no answer", new TypeError("fetch failed")],
+  ])("are lost with %s", async (_what, response) => {
+    expect((await send(response)).outcome).toMatchObject({ kind: "lost", code: "connection_lost" });
+  });
+
+  it("are refused when they are too long or cannot be written, before they are sent", async () => {
+    const invalid = { kind: "refused", code: "invalid_command" };
+    const long: ClientCommand = { type: "run", id: "c", session: "s", message: "x".repeat(70_000) };
+    const big = { ...COMMAND, reason: 1n } as unknown as ClientCommand;
+    for (const command of [long, big]) {
+      const { outcome, request } = await send(json({ type: "ack", id: "c" }), {}, command);
+      expect(outcome).toMatchObject(invalid);
+      expect(request).toBeUndefined();
+    }
+    const { outcome } = await send(json({ type: "ack", id: "c" }), { maxCommandLength: 100_000 }, long);
+    expect(outcome).toEqual({ kind: "done" });
+  });
+
+  it("that are lost tell when to come again", async () => {
+    const busy = new Response("", { status: 429, headers: { "retry-after": "3" } });
+    expect((await send(busy)).outcome).toMatchObject({ kind: "lost", retryAfterMs: 3000 });
+  });
+
+  it("are lost when nobody answers in time, or wants to know", async () => {
+    const fetch = vi.fn((): Promise<Response> => new Promise(() => undefined));
+    const transport = createFetchTransport({ url: "http://host", fetch, commandTimeoutMs: 5 });
+    expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "lost", code: "command_timeout" });
+    expect(await transport.send(COMMAND, AbortSignal.abort())).toMatchObject({ kind: "lost", code: "connection_lost" });
+    expect(fetch).toHaveBeenCalledOnce();
+    const outcome = transport.send(COMMAND, NEVER);
+    transport.close();
+    expect(await outcome).toMatchObject({ kind: "lost", code: "connection_lost" });
+    expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "refused" });
+  });
+});

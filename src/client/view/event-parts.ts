@@ -1,0 +1,47 @@
+/** The parts of a message that one event makes whole: what an event says, in the words of the view. */
+import type { EventOf } from "../../protocol/index.ts";
+import type { DataBlock, DataPart, ErrorPart, ImagePart, MessagePart, ReferencesPart } from "../view.ts";
+import { makeView } from "./with-fields.ts";
+
+/** A part without what its message gives it. */
+export type BarePart<P extends MessagePart = MessagePart> = P extends MessagePart ? Omit<P, "key" | "nodeKey"> : never;
+
+export type WholeEvent = EventOf<"data" | "image" | "error" | "retrieval_complete">;
+
+export function showWhole(event: WholeEvent, maxSources: number): BarePart {
+  switch (event.type) {
+    case "data": {
+      const { data_type, data, metadata } = event;
+      return {
+        type: "data",
+        block: makeView<DataBlock>({ dataType: data_type, data, metadata }),
+      } satisfies BarePart<DataPart>;
+    }
+    case "image": {
+      const { url, media_type, alt } = event;
+      return makeView<BarePart<ImagePart>>({ type: "image", url, mediaType: media_type, alt });
+    }
+    case "error": {
+      const { message, code, stage, error_type, recoverable, call_id, details } = event;
+      return makeView<BarePart<ErrorPart>>({
+        type: "error",
+        message,
+        code,
+        stage,
+        errorType: error_type,
+        recoverable,
+        callId: call_id,
+        details,
+      });
+    }
+    default: {
+      const { query, doc_count, sources = [] } = event;
+      return makeView<BarePart<ReferencesPart>>({
+        type: "references",
+        query,
+        docCount: doc_count,
+        sources: sources.length > maxSources ? sources.slice(0, maxSources) : sources,
+      });
+    }
+  }
+}

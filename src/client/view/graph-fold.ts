@@ -1,0 +1,84 @@
+/** The graph of thoughts of one turn: the plan, what became of its nodes, and what was added on the way. */
+import type { EventOf, GotExpandEvent } from "../../protocol/index.ts";
+import type { GraphExpansion, GraphNodeView, GraphView } from "../view.ts";
+import { changeEntry, GrowingList, type Room } from "./growing-list.ts";
+import { withFields } from "./with-fields.ts";
+
+export type GraphEvent = EventOf<
+  "got_plan" | "got_node_start" | "got_node_complete" | "got_node_failed" | "got_expand"
+>;
+
+export class GraphFold {
+  readonly #maxItems: number;
+  readonly #nodes: GrowingList<GraphNodeView>;
+  readonly #edges: GrowingList<readonly [from: string, to: string]>;
+  readonly #expansions: GrowingList<GraphExpansion>;
+  #view = {} as GraphView;
+
+  constructor(room: Room) {
+    this.#maxItems = room.maxItems;
+    this.#nodes = new GrowingList(room);
+    this.#edges = new GrowingList(room);
+    this.#expansions = new GrowingList(room);
+  }
+
+  apply(event: GraphEvent, ts: number | undefined): void {
+    switch (event.type) {
+      case "got_plan":
+        for (const [i, id] of event.node_ids.entries()) this.#put(id, { label: event.labels?.[i] });
+        this.#connect(event.edges);
+        return;
+      case "got_node_start":
+        this.#put(event.id, { status: "running", startedAt: ts });
+        return;
+      case "got_node_complete":
+        this.#put(event.id, { status: "complete", summary: event.result_summary, endedAt: ts });
+        return;
+      case "got_node_failed":
+        this.#put(event.id, { status: "failed", error: event.error, endedAt: ts });
+        return;
+      default:
+        this.#expand(event);
+    }
+  }
+
+  /** The node of this name, where it is planned or was added. */
+  find(id: string): GraphNodeView | undefined {
+    return this.#nodes.get(id);
+  }
+
+  show(): GraphView {
+    this.#view = withFields(this.#view, {
+      nodes: this.#nodes.show(),
+      edges: this.#edges.show(),
+      expansions: this.#expansions.show(),
+    });
+    return this.#view;
+  }
+
+  #expand({ node_id, nodes_added, edges_added, nodes = [], edges }: GotExpandEvent): void {
+    this.#put(node_id);
+    for (const id of nodes) if (this.#nodes.find(id) === undefined) this.#put(id, { expandedFrom: node_id });
+    this.#connect(edges);
+    const shown = nodes.length > this.#maxItems ? nodes.slice(0, this.#maxItems) : nodes;
+    this.#expansions.push({ nodeId: node_id, nodesAdded: nodes_added, edgesAdded: edges_added, nodes: shown });
+  }
+
+  /** Changes a node, and makes it where nobody planned it. False when there is no room for it. */
+  #put(id: string, fields: { readonly [K in keyof GraphNodeView]?: GraphNodeView[K] | undefined } = {}): boolean {
+    const place = this.#nodes.find(id);
+    if (place === undefined) return this.#nodes.push(withFields<GraphNodeView>({ id, status: "planned" }, fields), id);
+    changeEntry(this.#nodes, place, fields);
+    return true;
+  }
+
+  #connect(edges: readonly (readonly string[])[] = []): void {
+    for (const edge of edges) {
+      const [from, to] = edge;
+      if (from === undefined || to === undefined || edge.length !== 2) continue;
+      const key = JSON.stringify(edge);
+      if (this.#edges.find(key) !== undefined) continue;
+      if (!this.#put(from) || !this.#put(to) || !this.#edges.push([from, to], key)) return;
+    }
+  }
+}

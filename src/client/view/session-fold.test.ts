@@ -1,0 +1,393 @@
+// A session: which turn a record belongs to, what is proven, to-do lists, and what happens at the limits.
+import { describe, expect, it } from "vitest";
+import { ViewFeed } from "../../../test/view-feed.ts";
+import type { LoomEvent } from "../../protocol/index.ts";
+import { RECEIVER_LIMITS } from "../limits.ts";
+import type { StreamState } from "../view.ts";
+import { SessionFold } from "./session-fold.ts";
+
+const todo = (list_id: string, ...ids: string[]): LoomEvent => ({
+  type: "todo_list",
+  list_id,
+  items: ids.map((id) => ({ id, text: `do ${id}`, completed: false })),
+});
+
+describe("which turn a record belongs to", () => {
+  it("is told by its run_id, also when runs go on side by side", () => {
+    const made = new ViewFeed().start("1", { run: "x" }).start("2", { run: "y" });
+    made.say("X", undefined, { run: "x" }).say("Y", undefined, { run: "y" }).say("X", undefined, { run: "x" });
+    expect(made.fold.liveRuns).toBe(2);
+    made.reply("XX", { run: "x" }).say("Y", undefined, { run: "y" }).reply("YY", { run: "y" });
+    expect(made.view.turns.map(({ key, messages }) => [key, messages[1]?.mainContent])).toEqual([
+      ["x", "XX"],
+      ["y", "YY"],
+    ]);
+    expect([made.fold.liveRuns, made.fold.runCount, made.view.issueCount]).toEqual([0, 2, 0]);
+  });
+
+  it("is a new one when a run that is over starts again", () => {
+    const made = new ViewFeed();
+    for (const n of [1, 2, 3]) made.start(`${n}`).reply(`${n}`);
+    made.start("x", { run: "r#2" });
+    expect(made.view.turns.map(({ key, runId }) => [key, runId])).toEqual([
+      ["r", "r"],
+      ["r#2", "r"],
+      ["r#3", "r"],
+      ["r#2#2", "r#2"],
+    ]);
+  });
+
+  it("is the run without a name where it carries none", () => {
+    const made = new ViewFeed().in({ run: null }).start("a").say("A").put({ type: "custom", value: 1 }).reply("A");
+    made.put({ type: "custom", value: 2 }).put({ type: "x_new" }).start("b").say("B");
+    expect(made.view.turns).toMatchObject([
+      { key: "#1", status: "completed", others: [{ value: 1 }] },
+      { key: "#2", status: "running", isPartial: false },
+    ]);
+    expect(made.view.others).toEqual([{ type: "custom", value: 2 }, { type: "x_new" }]);
+    expect(made.view.turns[0]).not.toHaveProperty("runId");
+  });
+
+  it("takes the name of a run from its run_start where envelopes have none", () => {
+    const made = new ViewFeed().in({ run: null }).put({ type: "run_start", run_id: "z" }).say("A");
+    expect(made.view.turns).toMatchObject([{ key: "z", runId: "z", messages: [{ mainContent: "A" }] }]);
+  });
+
+  it("is one whose beginning was not received", () => {
+    const made = new ViewFeed().say("A", undefined, { run: null });
+    expect(made.turn).toMatchObject({ key: "#1", isPartial: true, verified: false });
+    expect(made.reply("A", { run: null }).turn.status).toBe("completed");
+    // There was no run_start, so another run may follow without one.
+    expect(made.say("B", undefined, { run: null }).view.turns).toHaveLength(2);
+  });
+
+  it("is none when the run is over", () => {
+    const made = new ViewFeed().start().reply("A");
+    const { turns } = made.view;
+    expect(made.fold.verified).toBe(true);
+    made.say("more");
+    expect(made.fold.verified).toBe(false);
+    made.say("bare", undefined, { run: null });
+    expect(made.view.turns).toBe(turns);
+    expect(made.view.issues.map(({ rule }) => rule)).toEqual(["after-reply", "after-reply"]);
+  });
+
+  it("is none when a run without a name is over", () => {
+    const made = new ViewFeed().in({ run: null }).start().reply("A").say("more");
+    expect([made.view.turns.length, made.fold.verified]).toEqual([1, false]);
+  });
+
+  it.each([null, "r"])("is given up when a run is started over it (%s)", (run) => {
+    const made = new ViewFeed().in({ run }).start("a").say("first ").start("b").say("second");
+    expect(made.view.turns).toMatchObject([
+      {
+        key: run ?? "#1",
+        status: "error",
+        code: "interrupted",
+        verified: false,
+        messages: [{}, { mainContent: "first ", isStreaming: false }],
+      },
+      {
+        key: run === null ? "#2" : "r#2",
+        status: "running",
+        verified: true,
+        messages: [{}, { mainContent: "second" }],
+      },
+    ]);
+    expect(made.view.issues).toMatchObject([{ rule: "run-unended" }]);
+    expect(made.fold.verified).toBe(false);
+  });
+
+  it.each([null, "r"])("goes on when its run is started late (%s)", (run) => {
+    const made = new ViewFeed().in({ run }).say("A").start("hi").say("B");
+    expect(made.view.turns).toMatchObject([
+      { isPartial: false, verified: false, messages: [{ mainContent: "hi" }, { mainContent: "AB" }] },
+    ]);
+    expect(made.view.issues.map(({ rule }) => rule)).toEqual(["run-start-late"]);
+  });
+
+  it("never confuses ids with what every object has", () => {
+    const made = new ViewFeed();
+    for (const run of ["__proto__", "constructor", "toString"]) {
+      made.start("hi", { run }).put(todo(run, run), { run });
+      made.put({ type: "todo_update", list_id: run, item_id: run, completed: true }, { run }).reply("x", { run });
+    }
+    expect(made.view.turns.map(({ key, status }) => `${key} ${status}`)).toEqual([
+      "__proto__ completed",
+      "constructor completed",
+      "toString completed",
+    ]);
+    expect(made.view.todoLists.flatMap(({ items }) => items.map(({ completed }) => completed))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(made.view.issueCount).toBe(0);
+  });
+});
+
+describe("the order of turns", () => {
+  const orders = [
+    [1, 2, 3],
+    [1, 3, 2],
+    [2, 1, 3],
+    [2, 3, 1],
+    [3, 1, 2],
+    [3, 2, 1],
+  ];
+  const keys = ({ view }: ViewFeed) => view.turns.map(({ key }) => key);
+  const answers = ({ view }: ViewFeed) => view.turns.map(({ messages }) => messages.at(-1)?.mainContent);
+  const byTime = (limits = {}) => new ViewFeed(limits, { byTime: true });
+
+  it.each(orders)("is that of their times where that is asked (%i %i %i)", (...order) => {
+    for (const ends of [[], [0], [1], [2], [0, 1], [0, 1, 2]]) {
+      for (const isShown of [false, true]) {
+        const made = byTime();
+        for (const [n, time] of order.entries()) {
+          made
+            .in({ run: `${time}`, ts: time * 100 })
+            .start()
+            .say(`${time}`);
+          if (ends.includes(n)) made.reply(`${time}`);
+          if (isShown) void made.view;
+        }
+        for (const time of order) made.say("+", undefined, { run: `${time}` });
+        expect(keys(made)).toEqual(["1", "2", "3"]);
+        const grown = (time: number) => `${time}${ends.includes(order.indexOf(time)) ? "" : "+"}`;
+        expect(answers(made)).toEqual([1, 2, 3].map(grown));
+        expect([made.view.earlierTurns, made.fold.runCount]).toEqual([0, 3]);
+      }
+    }
+  });
+
+  it("is that in which they came else, and where no time is told", () => {
+    const made = new ViewFeed();
+    for (const time of [3, 1, 2]) made.start("hi", { run: `${time}`, ts: time });
+    expect(keys(made)).toEqual(["3", "1", "2"]);
+    const bare = byTime().start("a", { run: "3", ts: 3 }).start("b", { run: "?", ts: null });
+    bare.start("c", { run: "1", ts: 1 }).start("d", { run: "3b", ts: 3 });
+    expect(keys(bare)).toEqual(["3", "?", "1", "3b"]);
+  });
+
+  it("goes by the time a run was started at, also when that came late", () => {
+    for (const isShown of [false, true]) {
+      const made = byTime().say("x", undefined, { run: "2", ts: 5 }).start("hi", { run: "2", ts: 2 });
+      if (isShown) void made.view;
+      expect(keys(made.start("hi", { run: "1", ts: 1 }))).toEqual(["1", "2"]);
+    }
+  });
+
+  it("stays right when the oldest have to make room", () => {
+    const made = byTime({ maxTurns: 2 });
+    for (const time of [4, 2, 3, 1]) made.start("hi", { run: `${time}`, ts: time });
+    for (const time of [1, 2, 3, 4]) made.say(`${time}`, undefined, { run: `${time}`, ts: null });
+    expect([keys(made), answers(made), made.view.earlierTurns]).toEqual([["3", "4"], ["3", "4"], 2]);
+  });
+});
+
+describe("what is proven", () => {
+  const end = (fields: object): LoomEvent => ({ type: "run_end", status: "completed", ...fields });
+
+  it("holds when every frame was counted", () => {
+    const made = new ViewFeed().start().say("A");
+    expect([made.turn.verified, made.fold.verified]).toEqual([true, true]);
+    made.put(end({ frame_count: 4, first_event_id: 1, last_event_id: 4 })).reply("A");
+    expect([made.turn.verified, made.fold.verified, made.fold.proofFault]).toEqual([true, true, undefined]);
+  });
+
+  it.each([
+    [{ frame_count: 5 }, "run_end says the number of frames is 5, it is 4"],
+    [{ first_event_id: 2 }, "run_end says the first event is 2, it is 1"],
+    [{ last_event_id: 9 }, "run_end says the last event is 9, it is 4"],
+  ])("fails when %j is not so", (fields, fault) => {
+    const made = new ViewFeed().start().say("A").put(end(fields)).reply("A");
+    expect([made.turn.verified, made.fold.verified, made.fold.proofFault]).toEqual([false, false, fault]);
+    made.start("x", { run: "q" }).put({ type: "run_end", status: "cancelled", frame_count: 9 }, { run: "q" });
+    expect(made.fold.proofFault).toBe(fault);
+  });
+
+  it("is not asked of a run that was filtered, or that has no beginning", () => {
+    const filtered = new ViewFeed()
+      .start()
+      .say("A", undefined, { prev: 1 })
+      .put(end({ frame_count: 50 }))
+      .reply("A");
+    expect([filtered.turn.verified, filtered.fold.proofFault]).toEqual([true, undefined]);
+    const partial = new ViewFeed()
+      .say("A")
+      .put(end({ frame_count: 50 }))
+      .reply("A");
+    expect([partial.turn.verified, partial.fold.proofFault]).toEqual([false, undefined]);
+  });
+
+  it("ends with the first record something may be missing before", () => {
+    const made = new ViewFeed()
+      .start()
+      .reply("1")
+      .start("b", { run: "b" })
+      .say("B", undefined, { run: "b", sure: false });
+    made.say("B", undefined, { run: "b" });
+    expect(made.view.turns.map(({ verified }) => verified)).toEqual([true, false]);
+    expect(made.fold.verified).toBe(false);
+  });
+});
+
+describe("to-do lists", () => {
+  it("stand as they were last told, in or outside a run", () => {
+    const made = new ViewFeed()
+      .start()
+      .put(todo("l", "1", "2"))
+      .reply("x");
+    const [untouched] = made.view.todoLists[0]?.items ?? [];
+    made.put({ type: "todo_update", list_id: "l", item_id: "2", completed: true }, { run: null });
+    made.put({ type: "todo_update", list_id: "l", item_id: "2", text: "new" }, { run: null });
+    expect(made.view.todoLists).toEqual([
+      { listId: "l", items: [untouched, { id: "2", text: "new", completed: true }] },
+    ]);
+    expect(made.view.todoLists[0]?.items[0]).toBe(untouched);
+    expect(made.outline).toEqual(["todo", "text:x"]);
+  });
+
+  it("are shown once, where they were made", () => {
+    const made = new ViewFeed()
+      .start()
+      .put(todo("l", "1"))
+      .put(todo("l", "1", "2"))
+      .put(todo("m"));
+    expect(made.message.parts).toMatchObject([{ listId: "l" }, { listId: "m" }]);
+    expect(made.view.todoLists).toMatchObject([{ items: [{ id: "1" }, { id: "2" }] }, { items: [] }]);
+    made.put({ ...(todo("l", "3") as object), title: "T" } as LoomEvent, { run: null });
+    expect(made.view.todoLists[0]).toMatchObject({ title: "T", items: [{ id: "3" }] });
+  });
+
+  it("are not changed by an update of what does not exist", () => {
+    const made = new ViewFeed().start().put(todo("l", "1"));
+    const { todoLists } = made.view;
+    made.put({ type: "todo_update", list_id: "l", item_id: "2", completed: true });
+    made.put({ type: "todo_update", list_id: "m", item_id: "1", completed: true }, { run: null });
+    made.put({ type: "todo_update", list_id: "l", item_id: "1", completed: false });
+    expect(made.view.todoLists).toBe(todoLists);
+    expect(made.view.issues).toMatchObject([
+      { rule: "todo-unknown", message: "list l has no item 2" },
+      { rule: "todo-unknown", message: "there is no list m" },
+    ]);
+  });
+});
+
+describe("the session's state", () => {
+  it("keeps its identity while it says the same", () => {
+    const fold = new SessionFold("s", RECEIVER_LIMITS);
+    const gap: StreamState = {
+      status: "gap",
+      reason: { code: "frames_missing", message: "m" },
+      verified: false,
+      cannotKnow: ["loss"],
+    };
+    fold.setState(gap);
+    const shown = fold.snapshot();
+    expect(shown.state).toBe(gap);
+    fold.setState(gap);
+    expect(fold.snapshot()).toBe(shown);
+    fold.setState({ ...gap, cannotKnow: ["order"] });
+    expect(fold.snapshot()).not.toBe(shown);
+  });
+
+  it("ends the streaming of live turns while nothing more will come", () => {
+    const made = new ViewFeed();
+    made.start("a", { run: "a" }).reply("done", { run: "a" });
+    made.start("b", { run: "b" }).say("x", undefined, { run: "b" });
+    const isStreaming = () => made.view.turns.map(({ messages }) => messages.at(-1)?.isStreaming);
+    const state = { verified: false, cannotKnow: [] };
+    const live = made.view;
+    for (const status of ["truncated", "failed"] as const) {
+      made.fold.setState({ ...state, status });
+      expect(isStreaming()).toEqual([false, false]);
+      expect(made.view.turns[0]).toBe(live.turns[0]);
+      expect(made.view.turns[1]?.messages[0]).toBe(live.turns[1]?.messages[0]);
+      expect(made.view.turns[1]?.messages[1]?.parts).toBe(live.turns[1]?.messages[1]?.parts);
+      const dead = made.view;
+      made.fold.setState({ ...state, status, verified: true });
+      expect(made.view.turns).toBe(dead.turns);
+    }
+    made.start("c", { run: "c" });
+    expect(isStreaming()).toEqual([false, false, false]);
+    for (const status of ["live", "repairing", "gap", "complete"] as const) {
+      made.fold.setState({ ...state, status });
+      expect(isStreaming()).toEqual([false, true, true]);
+    }
+    made.reply("c", { run: "c" });
+    expect(isStreaming()).toEqual([false, true, false]);
+  });
+
+  it("shows the last issues and counts all", () => {
+    const fold = new SessionFold("s", { ...RECEIVER_LIMITS, maxIssues: 2 });
+    for (const message of ["1", "2", "3"]) fold.addIssue({ rule: "frame_refused", message });
+    expect(fold.snapshot()).toMatchObject({ issues: [{ message: "2" }, { message: "3" }], issueCount: 3 });
+  });
+});
+
+describe("limits", () => {
+  it("let the oldest turn go, and count it", () => {
+    const made = new ViewFeed({ maxTurns: 2 });
+    for (const run of ["a", "b", "c"]) made.start(run, { run }).reply(run, { run });
+    made.start("a", { run: "a" }).say("x", undefined, { run: "a" });
+    expect(made.view.turns.map(({ key }) => key)).toEqual(["c", "a"]);
+    expect([made.view.earlierTurns, made.message.mainContent]).toEqual([2, "x"]);
+  });
+
+  it("fold a live turn on that had to make room", () => {
+    const made = new ViewFeed({ maxTurns: 1 }).start("a", { run: "a" }).start("b", { run: "b" });
+    made.say("A", undefined, { run: "a" }).reply("A", { run: "a" });
+    expect(made.view.turns).toMatchObject([{ key: "b", messages: [{}, { mainContent: "" }] }]);
+    expect(made.fold.liveRuns).toBe(1);
+  });
+
+  it("give the oldest live run up", () => {
+    const made = new ViewFeed({ maxLiveTurns: 2 });
+    for (const run of ["a", "b", "c"]) made.start(run, { run });
+    expect(made.view.turns).toMatchObject([{ status: "error", code: "too_many_open" }, { status: "running" }, {}]);
+    expect(made.view.issues).toMatchObject([{ rule: "too_many_open" }]);
+    const fault = "run a was given up: too many were going";
+    expect([made.fold.liveRuns, made.fold.verified, made.fold.proofFault]).toEqual([2, false, fault]);
+  });
+
+  it("cut texts, between characters, and say so once", () => {
+    const made = new ViewFeed({ maxText: 5 }).start().say("abcd").say("😀").say("z");
+    made.put({ type: "reasoning_chunk", content: "123456" });
+    made.put({ type: "tool_call_chunk", call_id: "c", arguments_delta: '{"a":1}' });
+    made.put({ type: "tool_output", call_id: "c", name: "t", content: "1234567" });
+    expect(made.message).toMatchObject({ mainContent: "abcd", thinkingContent: "12345" });
+    expect(made.call).toMatchObject({ argumentsText: '{"a":', output: "12345" });
+    expect([made.turn.omitted, made.view.issueCount, made.view.issues[0]?.rule]).toEqual([5, 1, "view_limit"]);
+    expect(made.reply("abcd😀z").message.mainContent).toBe("abcd");
+  });
+
+  it("bound every list of a turn, but show the reply", () => {
+    const made = new ViewFeed({ maxItems: 2, maxIssues: 2 }).start();
+    for (let n = 0; n < 9; n++) {
+      made.enter(`n${n}`).put({ type: "tool_call", call_id: `c${n}`, name: "t", arguments: {} });
+      made.put({ type: "llm_start", llm_call_id: `${n}` }).put({ type: "custom", value: n });
+      made.put({ type: "tot_expand", candidates: ["x"] }).put({ type: "tot_backtrack", reason: "", to_depth: 0 });
+      made.put({ type: "got_expand", node_id: `g${n}`, nodes_added: 0, edges_added: 1, edges: [["p", `q${n}`]] });
+      made.put({ type: "checkpoint", checkpoint_id: `${n}`, timestamp: "", step: n, state: 0 });
+      made.put({ type: "compression_applied", before_tokens: 1, after_tokens: 1 });
+      made.put({ type: "image", url: "u" }).say("text", `n${n}`);
+    }
+    made.reply("the answer");
+    const { tree, graph, nodes, modelCalls, checkpoints, compressions, others } = made.turn;
+    for (const list of [nodes, modelCalls, checkpoints, compressions, others, tree?.thoughts, tree?.backtracks]) {
+      expect(list).toHaveLength(2);
+    }
+    expect([graph?.nodes.length, graph?.expansions.length]).toEqual([2, 2]);
+    expect(made.outline).toEqual(["tool", "image", "text:the answer"]);
+    expect(made.turn.omitted).toBeGreaterThan(60);
+    expect(made.view.issues.filter(({ rule }) => rule === "view_limit")).toHaveLength(1);
+  });
+
+  it("bound what belongs to no run", () => {
+    const made = new ViewFeed({ maxItems: 2, maxIssues: 2 }).in({ run: null });
+    for (const list of ["a", "b", "c"]) made.put(todo(list, "1", "2", "3")).put({ type: "custom", value: list });
+    expect(made.view.todoLists.map(({ items }) => items.length)).toEqual([2, 2]);
+    expect([made.view.others.length, made.view.issueCount]).toEqual([2, 1]);
+  });
+});

@@ -1,0 +1,192 @@
+/**
+ * One tool call as it is shown, from the first piece of its arguments to its result. Pieces of arguments and output are
+ * only appended when they come; they are read when the call is shown.
+ */
+import { type EventOf, isJsonObject, type JsonObject, type ToolCallEvent } from "../../protocol/index.ts";
+import { PartialJson } from "../partial-json.ts";
+import type { ApprovalView, ToolCall, ToolPart, ToolResult } from "../view.ts";
+import type { PartCell } from "./message-fold.ts";
+import { cutText, type TurnRoom } from "./turn-room.ts";
+import { findDuration, makeView, withFields } from "./with-fields.ts";
+
+/** What befalls a call after its tool_call. */
+export type CallEvent = EventOf<
+  "tool_approval" | "tool_approval_result" | "tool_start" | "tool_progress" | "tool_output" | "tool_end"
+>;
+
+const NO_ARGUMENTS: JsonObject = {};
+
+export class ToolCell implements PartCell {
+  readonly #room: TurnRoom;
+  index: number;
+  /** Place among the message's tool calls. */
+  readonly callIndex: number;
+  readonly nodeKey: string | undefined;
+  /** The id its frames carry. */
+  callId: string | undefined;
+  name: string | undefined;
+  /** Its tool_call came: the arguments are whole. */
+  isCalled = false;
+  isEnded = false;
+  isChanged = false;
+  nextChanged: PartCell | undefined;
+  #argumentsText = "";
+  #unread = "";
+  #reader: PartialJson | undefined;
+  #output = "";
+  #call: ToolCall;
+  #part: ToolPart;
+
+  constructor(
+    key: string,
+    [index, callIndex]: readonly [part: number, call: number],
+    nodeKey: string | undefined,
+    toolId: string,
+    name: string | undefined,
+    room: TurnRoom,
+  ) {
+    this.#room = room;
+    this.index = index;
+    this.callIndex = callIndex;
+    this.nodeKey = nodeKey;
+    this.name = name;
+    this.#call = {
+      toolId,
+      toolName: name ?? "",
+      arguments: NO_ARGUMENTS,
+      argumentsText: "",
+      argumentsInvalid: false,
+      status: "streaming",
+      output: "",
+    };
+    this.#part = makeView<ToolPart>({ type: "tool", key, nodeKey, call: this.#call });
+  }
+
+  /** Frames of one call may name it late, or by an id that was not known when it began. */
+  identify(name: string | undefined, toolId?: string): void {
+    this.name ??= name;
+    this.#set({ toolName: this.name, toolId });
+  }
+
+  /** The next piece of the arguments. */
+  stream(delta: string): void {
+    if (this.isCalled) return;
+    const piece = this.#cut(delta, this.#argumentsText);
+    this.#argumentsText += piece;
+    this.#unread += piece;
+  }
+
+  /** The whole arguments. */
+  call({ arguments: given, description, raw_arguments }: ToolCallEvent): void {
+    this.isCalled = true;
+    this.#settleArguments(given, raw_arguments);
+    this.#set({ status: this.#call.status === "streaming" ? "ready" : undefined, description });
+  }
+
+  apply(event: CallEvent, ts: number | undefined): void {
+    const { status, startedAt, approval } = this.#call;
+    const isOpen = status === "streaming" || status === "ready";
+    switch (event.type) {
+      case "tool_approval": {
+        const { arguments: given, expires_at } = event;
+        // Some wires show a call only when it starts, and so ask first.
+        if (!this.isCalled) this.#settleArguments(given, undefined);
+        this.#set({
+          status: isOpen ? "awaiting_approval" : undefined,
+          approval: withFields<ApprovalView>({ decision: "pending", arguments: given }, { expiresAt: expires_at }),
+        });
+        return;
+      }
+      case "tool_approval_result": {
+        const { decision, reason, arguments: edited, actor } = event;
+        if (edited !== undefined) this.#settleArguments(edited, undefined);
+        this.#read();
+        const known = approval ?? { decision, arguments: this.#call.arguments };
+        this.#set({
+          status:
+            isOpen || status === "awaiting_approval" ? (decision === "approved" ? "ready" : "rejected") : undefined,
+          approval: withFields<ApprovalView>(known, { decision, arguments: edited, reason, actor }),
+        });
+        return;
+      }
+      case "tool_start":
+        if (!this.isEnded) this.#set({ status: "running", startedAt: ts });
+        this.#decide("approved");
+        return;
+      case "tool_progress":
+        this.#set({ progress: event.progress, progressMessage: event.message });
+        return;
+      case "tool_output":
+        this.#output += this.#cut(event.content, this.#output);
+        return;
+      default: {
+        const { result: text, is_error, output: data, error_code: code, duration_ms } = event;
+        const isAsked = status === "awaiting_approval";
+        const isRefused = isAsked || status === "rejected" || code === "tool_rejected" || code === "approval_expired";
+        this.isEnded = true;
+        this.#decide(!isAsked || !is_error ? "approved" : code === "approval_expired" ? "expired" : "rejected");
+        this.#set({
+          status: !is_error ? "success" : isRefused ? "rejected" : "failed",
+          result: makeView<ToolResult>({ text, data }),
+          error: is_error ? makeView<NonNullable<ToolCall["error"]>>({ message: text, code }) : undefined,
+          durationMs: findDuration(duration_ms, startedAt, ts),
+        });
+      }
+    }
+  }
+
+  finish(): boolean {
+    const before = this.#call;
+    this.#decide("expired");
+    if (!this.isEnded && before.status !== "rejected") this.#set({ status: "interrupted" });
+    this.isEnded = true;
+    return this.#call !== before;
+  }
+
+  show(): ToolPart {
+    this.#read();
+    // A text only ever grows, so its length tells without reading it.
+    if (this.#call.output.length !== this.#output.length) this.#set({ output: this.#output });
+    const call = this.#call;
+    if (call !== this.#part.call) this.#part = { ...this.#part, call };
+    return this.#part;
+  }
+
+  /** Reads the pieces of the arguments that came since. */
+  #read(): void {
+    if (this.#unread === "") return;
+    const reader = (this.#reader ??= new PartialJson());
+    reader.push(this.#unread);
+    this.#unread = "";
+    const { value } = reader;
+    const isObject = isJsonObject(value);
+    const given = isObject ? value : NO_ARGUMENTS;
+    const argumentsText = this.#argumentsText;
+    const argumentsInvalid = reader.state === "invalid" || (value !== undefined && !isObject);
+    this.#call = { ...this.#call, arguments: given, argumentsText, argumentsInvalid };
+  }
+
+  #set(fields: { readonly [K in keyof ToolCall]?: ToolCall[K] | undefined }): void {
+    this.#call = withFields(this.#call, fields);
+  }
+
+  /** Nobody told what the user decided, but what happened then does. */
+  #decide(decision: ApprovalView["decision"]): void {
+    const { approval } = this.#call;
+    if (approval?.decision === "pending") this.#set({ approval: { ...approval, decision } });
+  }
+
+  #settleArguments(given: JsonObject, raw: string | undefined): void {
+    this.#unread = "";
+    this.#reader = undefined;
+    if (raw !== undefined) this.#argumentsText = cutText(raw, this.#room.maxText);
+    this.#set({ arguments: given, argumentsText: this.#argumentsText, argumentsInvalid: raw !== undefined });
+  }
+
+  /** As much of a piece as may still follow `text`. */
+  #cut(piece: string, { length }: string): string {
+    const room = this.#room.maxText - length;
+    if (piece.length > room) this.#room.omit();
+    return cutText(piece, room);
+  }
+}

@@ -1,0 +1,344 @@
+/**
+ * One turn as it is folded: it hands each event of the run to whatever keeps that side of it, counts frames, and makes
+ * the turn's view when asked. It knows nothing of other turns; to-do lists are the session's.
+ */
+import {
+  type AnyEvent,
+  type Envelope,
+  type EventRecord,
+  isTerminal,
+  type LoomEvent,
+  type RunEndEvent,
+  type RunStartEvent,
+  type UsageEvent,
+} from "../../protocol/index.ts";
+import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
+import { showWhole } from "./event-parts.ts";
+import { GraphFold } from "./graph-fold.ts";
+import { GrowingList, interruptEntries } from "./growing-list.ts";
+import { MessageFold } from "./message-fold.ts";
+import { ModelCalls } from "./model-calls.ts";
+import { NodeRuns } from "./node-runs.ts";
+import { RunProof } from "./run-proof.ts";
+import type { Speaker } from "./speaker.ts";
+import { ToolCalls } from "./tool-calls.ts";
+import { TreeFold } from "./tree-fold.ts";
+import { type TurnHost, TurnRoom } from "./turn-room.ts";
+import { findDuration, makeView, withFields } from "./with-fields.ts";
+
+const NO_USAGE: UsageView = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+
+export class TurnFold {
+  readonly key: string;
+  /** The run's id as its envelopes have it. */
+  readonly runId: string | undefined;
+  /** Its place among all turns of the session. */
+  number = 0;
+  readonly proof: RunProof;
+  /** What the run's end proves to be missing. */
+  proofFault: string | undefined;
+  isOver = false;
+  /** The session will ask for a new view. */
+  isStale = false;
+  readonly #room: TurnRoom;
+  readonly #message: MessageFold;
+  readonly #nodes: NodeRuns;
+  readonly #tools: ToolCalls;
+  readonly #models: ModelCalls;
+  #tree: TreeFold | undefined;
+  #graph: GraphFold | undefined;
+  readonly #checkpoints: GrowingList<CheckpointView>;
+  readonly #compressions: GrowingList<CompressionView>;
+  readonly #others: GrowingList<AnyEvent>;
+  #userMessage: MessageView | undefined;
+  #end: RunEndEvent | undefined;
+  #startedAt: number | undefined;
+  #usage = NO_USAGE;
+  /** More than the message may have changed. */
+  #isAllStale = false;
+  /** Fields that changed since the turn was last shown. */
+  #changed: Partial<TurnView> = {};
+  /** The turn before its first event. */
+  readonly first: TurnView;
+
+  /** Made for the first record of a run, which is still to be applied. */
+  constructor(key: string, { envelope, event }: EventRecord, host: TurnHost) {
+    const runId = envelope.run_id;
+    const isStarted = event.type === "run_start";
+    this.key = key;
+    this.runId = runId;
+    this.proof = new RunProof(isStarted);
+    const room = new TurnRoom(`turn ${key}`, host);
+    this.#room = room;
+    this.#message = new MessageFold(`${key}:assistant`, { requestId: runId ?? key, startTime: 0 }, room);
+    this.#nodes = new NodeRuns(room);
+    this.#tools = new ToolCalls(this.#message);
+    this.#models = new ModelCalls(room);
+    this.#checkpoints = new GrowingList(room);
+    this.#compressions = new GrowingList(room);
+    this.#others = new GrowingList(room, host.limits.maxIssues);
+    // All that run_start tells is here at once: every token copies it, and a field that is added later is slower to copy.
+    const { startedAt, ...named } = showStart(isStarted ? (event as RunStartEvent) : {}, runId, envelope.ts);
+    this.first = {
+      key,
+      ...named,
+      status: "running",
+      ...(isStarted && startedAt !== undefined ? { startedAt } : {}),
+      verified: isStarted,
+      isPartial: !isStarted,
+      messages: [this.#message.show(undefined)],
+      nodes: this.#nodes.list.show(),
+      usage: this.#usage,
+      modelCalls: this.#models.list.show(),
+      checkpoints: this.#checkpoints.show(),
+      compressions: this.#compressions.show(),
+      others: this.#others.show(),
+      omitted: 0,
+    };
+  }
+
+  apply(envelope: Envelope, event: AnyEvent, sure: boolean): void {
+    const { proof } = this;
+    const held = proof.holds;
+    this.#room.isCounted = false;
+    this.#message.now = envelope.ts;
+    proof.count(envelope, sure);
+    if (proof.holds !== held) this.#set({ verified: false });
+    // An unknown type falls through to the end of the table, whatever its fields.
+    const known = event as LoomEvent;
+    const { node_id } = envelope;
+    switch (known.type) {
+      case "message_chunk": {
+        const speaker = this.#nodes.speakerOf(node_id, known.id);
+        if (known.channel === "thought") this.#message.think(speaker, "thought", undefined, known.content);
+        else this.#message.say(speaker, known);
+        return;
+      }
+      case "tool_call_chunk":
+        this.#tools.stream(this.#nodes.speakerOf(node_id, undefined), known);
+        return;
+      case "reasoning_chunk":
+        this.#message.think(this.#nodes.speakerOf(node_id, known.id), "reasoning", known.stage, known.content);
+        return;
+      default:
+        this.#isAllStale = true;
+        this.#applyRare(envelope, known);
+    }
+  }
+
+  /** It will not be waited for any longer. */
+  abandon(code: string, reason: string): void {
+    this.proof.holds = false;
+    this.#set({ status: "error", code, reason, verified: false });
+    this.#message.setError(reason);
+    this.#close();
+  }
+
+  /** Whether its messages are streaming may have changed. */
+  touch(): void {
+    this.isStale = true;
+    this.#message.isStale = true;
+  }
+
+  /** The turn as it is now; `before`, as it was last shown, where nothing changed. */
+  show(before: TurnView): TurnView {
+    this.isStale = false;
+    let view = before;
+    const messageBefore = before.messages[before.messages.length - 1];
+    const message = this.#message.show(messageBefore);
+    if (message !== messageBefore) {
+      const messages = this.#userMessage === undefined ? [message] : [this.#userMessage, message];
+      view = { ...before, messages };
+    }
+    const { omitted } = this.#room;
+    if (!this.#isAllStale && omitted === before.omitted) return view;
+    this.#isAllStale = false;
+    const changed = this.#changed;
+    this.#changed = {};
+    const all = withFields<TurnView>(view, {
+      ...changed,
+      omitted,
+      nodes: this.#nodes.list.show(),
+      tree: this.#tree?.show(),
+      graph: this.#graph?.show(),
+      modelCalls: this.#models.list.show(),
+      checkpoints: this.#checkpoints.show(),
+      compressions: this.#compressions.show(),
+      others: this.#others.show(),
+    });
+    // Copied here once more, since every token copies it again, and what this line makes is quick to copy.
+    return all === view ? view : { ...view, ...all };
+  }
+
+  #applyRare(envelope: Envelope, event: LoomEvent): void {
+    const { ts, node_id } = envelope;
+    const message = this.#message;
+    switch (event.type) {
+      case "run_start":
+        this.#start(event, ts);
+        return;
+      case "node_enter":
+        this.#nodes.enter(node_id, event, ts, this.#graph);
+        return;
+      case "node_exit":
+        message.closeSpeech(this.#nodes.exit(node_id, event, ts));
+        return;
+      case "reasoning_end":
+        message.endReasoning(this.#nodes.speakerOf(node_id, event.id), event.duration_ms);
+        return;
+      case "updates":
+        if (!this.#nodes.update(node_id, event.id, event.state)) this.#others.push(event);
+        return;
+      case "values":
+        this.#set({ values: event.state });
+        return;
+      case "usage":
+        this.#use(event);
+        return;
+      case "checkpoint": {
+        const { checkpoint_id: id, step, checkpoint_ns: ns = "", timestamp } = event;
+        this.#checkpoints.push({ id, step, ns, timestamp });
+        return;
+      }
+      case "compression_applied":
+        this.#compressions.push({ beforeTokens: event.before_tokens, afterTokens: event.after_tokens });
+        return;
+      case "llm_start":
+        this.#models.start(event, ts);
+        return;
+      case "llm_end":
+        this.#models.end(event, ts);
+        return;
+      case "run_end":
+        this.#end = event;
+        if (isTerminal(event)) this.#finish(envelope);
+        return;
+      case "reply": {
+        const speaker = node_id === undefined ? undefined : this.#nodes.speakerOf(node_id, undefined);
+        message.settleReply(speaker, speaker ?? this.#nodes.speakerOf(undefined, undefined), event.reply);
+        this.#finish(envelope);
+        return;
+      }
+      default:
+        this.#applyContent(this.#nodes.speakerOf(node_id, undefined), event, ts);
+    }
+  }
+
+  #applyContent(speaker: Speaker, event: LoomEvent, ts: number | undefined): void {
+    switch (event.type) {
+      case "tool_call":
+        this.#tools.call(speaker, event);
+        return;
+      case "tool_approval":
+      case "tool_approval_result":
+      case "tool_start":
+      case "tool_progress":
+      case "tool_output":
+      case "tool_end":
+        this.#tools.apply(speaker, event, ts);
+        return;
+      case "data":
+      case "image":
+      case "error":
+      case "retrieval_complete":
+        if (event.type === "error") this.#message.setError(event.message);
+        this.#message.add(speaker, showWhole(event, this.#room.maxItems));
+        return;
+      case "todo_list":
+      case "todo_update":
+        if (this.#room.host.takeTodo(event)) this.#message.add(speaker, { type: "todo", listId: event.list_id });
+        return;
+      case "tot_expand":
+      case "tot_evaluate":
+      case "tot_backtrack":
+        (this.#tree ??= new TreeFold(this.#room)).apply(event);
+        return;
+      case "got_plan":
+      case "got_node_start":
+      case "got_node_complete":
+      case "got_node_failed":
+      case "got_expand":
+        (this.#graph ??= new GraphFold(this.#room)).apply(event, ts);
+        return;
+      default:
+        this.#others.push(event);
+    }
+  }
+
+  #start(event: RunStartEvent, ts: number | undefined): void {
+    this.proof.isStarted = true;
+    this.#startedAt = ts ?? this.#startedAt;
+    const requestId = event.request_id ?? this.runId ?? event.run_id ?? this.key;
+    const metadata = { ...this.#message.metadata, requestId, startTime: ts ?? 0 };
+    this.#message.metadata = metadata;
+    this.#message.isStale = true;
+    this.#set({ ...showStart(event, this.runId, ts), isPartial: false });
+    const { message: text } = event;
+    if (text === undefined) return;
+    this.#userMessage = {
+      messageId: `${this.key}:user`,
+      role: "user",
+      thinkingContent: "",
+      mainContent: text,
+      toolCalls: [],
+      dataBlocks: [],
+      isStreaming: false,
+      hasError: false,
+      metadata,
+      parts: text === "" ? [] : [{ type: "text", key: "1", text, format: "markdown", isComplete: true }],
+    };
+  }
+
+  #use({ prompt_tokens, completion_tokens, total_tokens }: UsageEvent): void {
+    const { promptTokens, completionTokens, totalTokens } = this.#usage;
+    this.#usage = {
+      promptTokens: promptTokens + prompt_tokens,
+      completionTokens: completionTokens + completion_tokens,
+      totalTokens: totalTokens + total_tokens,
+    };
+    this.#set({ usage: this.#usage });
+  }
+
+  #finish(envelope: Envelope): void {
+    const { status = "completed", reason, code, summary } = this.#end ?? {};
+    const { ts } = envelope;
+    this.proofFault = this.proof.findFault(this.#end, envelope);
+    if (this.proofFault !== undefined) this.proof.holds = false;
+    const durationMs = findDuration(summary?.duration_ms, this.#startedAt, ts);
+    const { holds: verified } = this.proof;
+    this.#set(makeView<Partial<TurnView>>({ status, reason, code, endedAt: ts, durationMs, verified }));
+    // Some wires tell the tokens of the whole run only.
+    const {
+      prompt_tokens = 0,
+      completion_tokens = 0,
+      total_tokens = prompt_tokens + completion_tokens,
+    } = summary ?? {};
+    if (this.#usage === NO_USAGE && total_tokens > 0)
+      this.#use({ type: "usage", prompt_tokens, completion_tokens, total_tokens });
+    if (status === "error") this.#message.setError(reason);
+    if (ts !== undefined) this.#message.metadata = { ...this.#message.metadata, endTime: ts };
+    this.#close();
+  }
+
+  #close(): void {
+    this.isOver = true;
+    this.#isAllStale = true;
+    this.#message.finish();
+    interruptEntries(this.#nodes.list);
+    interruptEntries(this.#models.list);
+  }
+
+  #set(fields: Partial<TurnView>): void {
+    this.#isAllStale = true;
+    this.#changed = { ...this.#changed, ...fields };
+  }
+}
+
+/** The fields of a turn that its run_start tells. */
+function showStart(
+  { run_id, agent, request_id }: Omit<RunStartEvent, "type">,
+  runId: string | undefined,
+  ts: number | undefined,
+): Pick<TurnView, "runId" | "requestId" | "agent" | "startedAt"> {
+  return makeView({ runId: runId ?? run_id, requestId: request_id, agent, startedAt: ts });
+}

@@ -1,0 +1,69 @@
+// The hooks where there is no page: rendered to text, as a server does. In a page they are tested in test/browser.
+import { createElement, type ReactNode } from "react";
+import { renderToString } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import { createReceiver, type Receiver, type Store } from "../client/index.ts";
+import { useMessage, useReceiver, useSession, useStore, useTurn } from "./index.ts";
+
+function createFilled(): Receiver {
+  const receiver = createReceiver();
+  const source = receiver.open({ dialect: "loom" });
+  const frames = [
+    { type: "run_start", message: "hi", agent: "react", contiguous: true },
+    { type: "node_enter", node_id: "run-think-1", id: "think" },
+    { type: "message_chunk", node_id: "run-think-1", id: "think", content: "hello" },
+  ];
+  for (const [index, frame] of frames.entries()) {
+    source.push(JSON.stringify({ session_id: "s", run_id: "r", event_id: index + 1, ts: index, ...frame }));
+  }
+  return receiver;
+}
+
+const render = (component: () => ReactNode): string => renderToString(createElement(component));
+
+describe("on a server", () => {
+  it("shows what the receiver holds", () => {
+    const receiver = createFilled();
+    expect(render(() => useReceiver(receiver).sessions.length)).toBe("1");
+    expect(render(() => useSession(receiver, "s")?.state.status)).toBe("live");
+    expect(render(() => useTurn(receiver, "s", "r")?.status)).toBe("running");
+    const turn = receiver.session("s").getSnapshot()?.turns[0];
+    const texts = turn?.messages.map(({ messageId }) =>
+      render(() => useMessage(receiver, "s", turn.key, messageId)?.mainContent),
+    );
+    expect(texts).toEqual(["hi", "hello"]);
+  });
+
+  it("shows nothing of what nobody heard of", () => {
+    const receiver = createFilled();
+    expect(render(() => useSession(receiver, "other")?.id)).toBe("");
+    expect(render(() => useTurn(receiver, "s", "other")?.key)).toBe("");
+    expect(render(() => useTurn(receiver, "other", "r")?.key)).toBe("");
+    expect(render(() => useMessage(receiver, "s", "r", "other")?.messageId)).toBe("");
+  });
+
+  it("leaves no listener behind", () => {
+    let listeners = 0;
+    const store: Store<string> = {
+      subscribe: () => {
+        listeners++;
+        return () => listeners--;
+      },
+      getSnapshot: () => "text",
+    };
+    expect(render(() => useStore(store, (text) => text.length))).toBe("4");
+    expect(listeners).toBe(0);
+  });
+
+  it("runs a selector once per value, so that one which builds something new does not render for ever", () => {
+    const store: Store<readonly number[]> = { subscribe: () => () => undefined, getSnapshot: () => numbers };
+    const numbers = [1, 2];
+    let runs = 0;
+    const double = (list: readonly number[]): number[] => {
+      runs++;
+      return list.map((number) => number * 2);
+    };
+    expect(render(() => useStore(store, double).join())).toBe("2,4");
+    expect(runs).toBe(1);
+  });
+});

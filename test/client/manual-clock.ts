@@ -1,0 +1,62 @@
+/** A clock that stands until it is told to go on, for the tests of whatever waits. */
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../src/client/connection/clock.ts";
+
+interface Timer {
+  readonly due: number;
+  readonly callback: () => void;
+}
+
+export class ManualClock implements Clock {
+  /** What `random` gives. */
+  chance = 0.5;
+  /** Every pause that was asked for. */
+  readonly pauses: number[] = [];
+  readonly #timers = new Set<Timer>();
+  #now = 1000;
+
+  get timerCount(): number {
+    return this.#timers.size;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  random(): number {
+    return this.chance;
+  }
+
+  setTimeout(callback: () => void, ms: number): Timer {
+    const timer = { due: this.#now + ms, callback };
+    this.pauses.push(ms);
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.#timers.delete(timer as Timer);
+  }
+
+  /** Goes on, stopping at each timer that is due; whatever that sets off is done before the next. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await setImmediate();
+    for (;;) {
+      const [next] = [...this.#timers].filter(({ due }) => due <= end).sort((a, b) => a.due - b.due);
+      if (next === undefined) break;
+      this.#now = Math.max(this.#now, next.due);
+      this.#timers.delete(next);
+      next.callback();
+      await setImmediate();
+    }
+    this.#now = end;
+  }
+
+  /** Goes on to the next timer. */
+  async advanceToNext(): Promise<void> {
+    await setImmediate();
+    const due = Math.min(...[...this.#timers].map((timer) => timer.due));
+    if (Number.isFinite(due)) await this.advance(due - this.#now);
+  }
+}

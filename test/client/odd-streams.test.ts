@@ -1,0 +1,358 @@
+/** Streams that are odd rather than hostile: names used again, sources that come and go, noise, sessions made anew. */
+import { describe, expect, it } from "vitest";
+import { MessageStreamHandler, createReceiver } from "../../src/client/index.ts";
+import type { AnyEvent } from "../../src/protocol/index.ts";
+import { contentOf, framesOf, receive, type SessionView } from "./streams.ts";
+
+/** A whole contiguous run. */
+function makeRun(session_id: string, run_id: string, first: number, pieces: readonly string[], ts = 1000): string[] {
+  const events: AnyEvent[] = [
+    { type: "run_start", run_id, contiguous: true },
+    ...pieces.map((content): AnyEvent => ({ type: "message_chunk", content, id: "think" })),
+    { type: "run_end", status: "completed", frame_count: pieces.length + 3 },
+  ];
+  const frames: object[] = [...events, { reply: pieces.join("") }];
+  return frames.map((event, index) =>
+    JSON.stringify({ session_id, run_id, event_id: first + index, ts: ts + index, ...event }),
+  );
+}
+
+function engine(request_id: string, sequence: number, type: string, data: object, timestamp = 1000 + sequence): string {
+  return JSON.stringify({ type, data, metadata: { request_id, timestamp, sequence } });
+}
+
+function makeRequest(session_id: string, request_id: string, pieces: readonly string[], ts?: number): string[] {
+  const at = (n: number): number | undefined => (ts === undefined ? undefined : ts + n);
+  return [
+    engine(request_id, 0, "session_start", { session_id, request_id }, at(0)),
+    ...pieces.map((content, index) => engine(request_id, index + 1, "content", { content }, at(index + 1))),
+    engine(request_id, pieces.length + 1, "session_end", { status: "completed" }, at(pieces.length + 1)),
+  ];
+}
+
+function textsOf({ turns }: SessionView): string[] {
+  return turns.map(({ messages }) => messages.at(-1)?.mainContent ?? "");
+}
+
+function pushAll(source: { push(text: string): void }, texts: readonly string[]): void {
+  for (const text of texts) source.push(text);
+}
+
+const PROVED = { status: "complete", verified: true };
+
+describe("names used again", () => {
+  it("a session made anew is noticed, also after a long one", () => {
+    for (const length of [2, 1500]) {
+      const receiver = createReceiver();
+      const old = receiver.open({ dialect: "loom" });
+      pushAll(
+        old,
+        makeRun(
+          "s",
+          "r1",
+          1,
+          Array.from({ length }, () => "x"),
+        ),
+      );
+      old.end();
+      const fresh = receiver.open({ dialect: "loom" });
+      pushAll(fresh, makeRun("s", "r2", 1, ["a new session"], 9_000_000));
+      fresh.end();
+      const [session] = receiver.getSnapshot().sessions;
+      expect(session?.state, String(length)).toMatchObject({ status: "gap", reason: { code: "id_conflict" } });
+    }
+  });
+
+  it("two frames that differ only in what they say are not taken for one", () => {
+    const texts = makeRun("s", "r", 1, ["yes"]);
+    const other = (texts[1] as string).replace('"yes"', '"no, not at all"');
+    expect(receive([texts[0] as string, texts[1] as string, other, ...texts.slice(2)])[0]?.state).toMatchObject({
+      status: "gap",
+      reason: { code: "id_conflict" },
+    });
+  });
+
+  it("a request id may be used again after a long request", () => {
+    const long = makeRequest(
+      "s",
+      "q",
+      Array.from({ length: 1500 }, () => "x"),
+    );
+    const [session] = receive([...long, ...makeRequest("s", "q", ["again"], 9_000_000)], { dialect: "engine" });
+    expect(textsOf(session as SessionView)[1]).toBe("again");
+    expect(session?.state).toMatchObject(PROVED);
+  });
+
+  it("a request id of two sessions belongs to the one its source says", () => {
+    const receiver = createReceiver();
+    const [a, b] = [receiver.open({ dialect: "engine" }), receiver.open({ dialect: "engine" })];
+    const [ofA, ofB] = [makeRequest("A", "q", ["secret of A"], 1), makeRequest("B", "q", ["answer of B"], 1)];
+    for (const [index, text] of ofA.entries()) {
+      a.push(text);
+      b.push(ofB[index] as string);
+    }
+    const { sessions } = receiver.getSnapshot();
+    expect(sessions.map((session) => [session.id, textsOf(session), session.state.verified])).toEqual([
+      ["A", ["secret of A"], true],
+      ["B", ["answer of B"], true],
+    ]);
+  });
+
+  it("more requests than can be remembered are not called verified any more", () => {
+    const texts = Array.from({ length: 10_001 }, (_, index) => makeRequest("s", `q${index}`, [])).flat();
+    expect(receive(texts, { dialect: "engine" })[0]?.state).toMatchObject({ status: "complete", verified: false });
+  });
+});
+
+describe("order", () => {
+  it("puts everything in order anew without leaving a frame out, however little may be held", () => {
+    const runs = [1, 2, 3, 4].map((n) => makeRun("s", `r${n}`, (n - 1) * 6 + 1, ["a", "b", "c"], n * 1000));
+    const all = runs.flat();
+    const sent = [...all.slice(6, 12), ...all.slice(13), ...all.slice(0, 6), all[12] as string];
+    const [session] = receive(sent, { dialect: "loom" }, { limits: { maxHeldFrames: 11 } });
+    expect(session?.turns.length).toBe(4);
+    expect(contentOf([session as SessionView])).toEqual(contentOf(receive(all)));
+  });
+
+  it("is not turned back by a frame that says it comes before itself", () => {
+    const texts = makeRun("s", "r", 1, ["a", "b", "c"]);
+    const odd = JSON.stringify({ ...(JSON.parse(texts[2] as string) as object), prev_event_id: 4 });
+    const [session] = receive([...texts.slice(0, 4), odd, ...texts.slice(3)]);
+    expect(textsOf(session as SessionView)).toEqual(["abc"]);
+    expect(session?.state).toMatchObject(PROVED);
+  });
+
+  it("a record of no run before the first run takes nothing from what can be known", () => {
+    const todo = { session_id: "s", event_id: 1, ts: 1, type: "todo_list", list_id: "l", items: [] };
+    const [session] = receive([JSON.stringify(todo), ...makeRun("s", "r", 2, ["hi"])]);
+    expect(session?.state).toEqual({ status: "complete", verified: true, cannotKnow: [] });
+  });
+});
+
+describe("noise", () => {
+  const run = makeRun("s", "r", 1, ["hi"]);
+
+  it("on two tracks condemns nothing, and is counted only where frames are", () => {
+    const receiver = createReceiver();
+    const [a, b] = [
+      receiver.track({ session: "s", dialect: "loom" }),
+      receiver.track({ session: "s", dialect: "loom" }),
+    ];
+    for (const track of [a, b]) {
+      for (const text of run) track?.take(text);
+      track?.take("keep-alive");
+    }
+    expect(a?.place).toEqual({ after: "4" });
+    for (const track of [a, b]) track?.finish();
+    expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject(PROVED);
+    const lumine = createReceiver().track({ session: "s", dialect: "lumine" });
+    for (const text of ['{"type":"session_id","session_id":"s"}', "ping", '{"type":"chunk","content":"x"}'])
+      lumine?.take(text);
+    expect(lumine?.place).toEqual({ skip: 3 });
+    lumine?.begin("1.AAAAAAAA.0");
+    expect(lumine?.place).toEqual({ after: "1.AAAAAAAA.0", skip: 3 });
+  });
+
+  it("before anything else does not hide the dialect, and makes no session of its own", () => {
+    for (const form of ["loom", "export", "engine", "lumine", "stream-event"] as const) {
+      const receiver = createReceiver();
+      const source = receiver.open();
+      source.fault("some bytes were no text");
+      source.push("hello?");
+      pushAll(source, framesOf("react-tools", form));
+      source.end();
+      const { sessions } = receiver.getSnapshot();
+      expect(contentOf(sessions), form).toEqual(contentOf(receive(framesOf("react-tools", form), { dialect: form })));
+      expect(sessions[0]?.issueCount, form).toBeGreaterThanOrEqual(2);
+    }
+  });
+});
+
+describe("sources and tracks", () => {
+  it("one who joins a request late sees it at once where he knows the session", () => {
+    const receiver = createReceiver();
+    const source = receiver.open({ dialect: "engine", session: "s" });
+    source.push(engine("q", 5, "content", { content: "late" }));
+    expect(receiver.getSnapshot().sessions[0]?.state.status).toBe("gap");
+  });
+
+  it("strays of unknown requests go to no session that is not theirs", () => {
+    const receiver = createReceiver();
+    const source = receiver.open({ dialect: "engine" });
+    pushAll(source, [...makeRequest("A", "a", ["one"]), ...makeRequest("B", "b", ["two"])]);
+    source.push(engine("c", 1, "content", { content: "whose?" }));
+    source.end();
+    const { sessions } = receiver.getSnapshot();
+    expect(sessions.slice(0, 2).map((session) => [session.id, session.state.verified])).toEqual([
+      ["A", true],
+      ["B", true],
+    ]);
+    expect(sessions[2]?.state.status).not.toBe("complete");
+  });
+
+  it("what follows the greeting of another session is not shown", () => {
+    const receiver = createReceiver();
+    const track = receiver.track({ session: "mine", dialect: "lumine" });
+    for (const text of framesOf("react-tools", "lumine")) track?.take(text);
+    track?.finish();
+    expect(receiver.getSnapshot().sessions[0]?.turns).toEqual([]);
+  });
+
+  it("one who failed does not spoil what another brought whole", () => {
+    const receiver = createReceiver();
+    const [a, b] = [
+      receiver.track({ session: "s", dialect: "loom" }),
+      receiver.track({ session: "s", dialect: "loom" }),
+    ];
+    a?.fail({ code: "reconnect_limit", message: "no more" });
+    for (const text of makeRun("s", "r", 1, ["hi"])) b?.take(text);
+    b?.finish();
+    expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject(PROVED);
+  });
+
+  it("one who gives up does not give up for another", () => {
+    const receiver = createReceiver();
+    const [a, b] = [
+      receiver.track({ session: "s", dialect: "loom" }),
+      receiver.track({ session: "s", dialect: "loom" }),
+    ];
+    const run = makeRun("s", "r", 1, ["a", "b"]);
+    for (const text of [run[0], run[2], run[3]]) a?.take(text as string);
+    a?.giveUp();
+    a?.finish();
+    for (const text of run) b?.take(text);
+    b?.finish();
+    a?.take(JSON.stringify({ session_id: "s", event_id: 99, type: "custom", value: 1 }));
+    expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject(PROVED);
+  });
+
+  it("what was given up when the last one went is looked for by the next", () => {
+    const receiver = createReceiver();
+    const first = receiver.track({ session: "s", dialect: "loom" });
+    const run = makeRun("s", "r", 1, ["a", "b", "c"]);
+    for (const text of run.filter((_, index) => index !== 2)) first?.take(text);
+    first?.finish();
+    expect(receiver.getSnapshot().sessions[0]?.state.status).toBe("gap");
+    const second = receiver.track({ session: "s", dialect: "loom" });
+    expect(second?.place).toEqual({});
+    for (const text of run) second?.take(text);
+    expect(receiver.getSnapshot().sessions.map(textsOf)).toEqual([["abc"]]);
+    expect(second?.state).toMatchObject(PROVED);
+  });
+
+  it("more than can be held is let go of where it can be asked for again", () => {
+    const receiver = createReceiver({ limits: { maxHeldFrames: 3 } });
+    const track = receiver.track({ session: "s", dialect: "loom" });
+    if (track === undefined) throw new Error("there is room");
+    let overflows = 0;
+    track.onOverflow = () => overflows++;
+    const run = makeRun("s", "r", 1, ["a", "b", "c", "d", "e", "f"]);
+    for (const text of run.filter((_, index) => index !== 1).slice(0, 5)) track.take(text);
+    expect(overflows).toBe(1);
+    expect(track.place).toEqual({ after: "1" });
+    expect(track.missing).toBeUndefined();
+    for (const text of run.slice(1)) track.take(text);
+    expect(track.state).toMatchObject(PROVED);
+  });
+
+  it("a number or a count says of which session it is, once the wire has told", () => {
+    const receiver = createReceiver();
+    const track = receiver.track({ session: "s", dialect: "loom" });
+    track?.begin("1.AAAAAAAA.0");
+    track?.take(makeRun("s", "r", 1, ["a"])[0] as string);
+    expect(track?.place).toEqual({ after: "1", of: "1.AAAAAAAA.0" });
+  });
+
+  it("bytes that will never be a frame are passed over, and told", () => {
+    const receiver = createReceiver();
+    const track = receiver.track({ session: "s", dialect: "engine" });
+    const [start, content, end] = makeRequest("s", "q", ["a"]);
+    track?.take(start as string);
+    track?.refuse("a line longer than can be read");
+    expect(track?.place).toEqual({ skip: 2 });
+    for (const text of [content, end]) track?.take(text as string);
+    expect(track?.state).toMatchObject({ status: "gap", reason: { code: "frame_refused" } });
+  });
+
+  it("what was shown stays until something new is there when a session is read anew", () => {
+    const receiver = createReceiver();
+    const track = receiver.track({ session: "s", dialect: "loom" });
+    const run = makeRun("s", "r", 1, ["hi"]);
+    for (const text of run) track?.take(text);
+    track?.restart();
+    expect(textsOf(receiver.getSnapshot().sessions[0] as SessionView)).toEqual(["hi"]);
+    track?.take(run[0] as string);
+    expect(textsOf(receiver.getSnapshot().sessions[0] as SessionView)).toEqual([""]);
+  });
+
+  it("what is no longer held is told, and what was shown stays", () => {
+    const receiver = createReceiver();
+    const track = receiver.track({ session: "s", dialect: "loom" });
+    for (const text of makeRun("s", "r1", 1, ["first"])) track?.take(text);
+    track?.skipTo(9);
+    expect(track?.place).toEqual({ after: "8" });
+    for (const text of makeRun("s", "r3", 9, ["third"])) track?.take(text);
+    const [session] = receiver.getSnapshot().sessions;
+    expect(textsOf(session as SessionView)).toEqual(["first", "third"]);
+    expect(session?.state).toMatchObject({ status: "gap", reason: { code: "frames_missing" }, verified: false });
+  });
+
+  it("finished sessions make room before live ones, and whoever lost his place is told", () => {
+    const receiver = createReceiver({ limits: { maxSessions: 2 } });
+    const source = receiver.open({ dialect: "loom" });
+    source.push(makeRun("live", "r", 1, ["x"])[0] as string);
+    pushAll(source, makeRun("done", "r", 1, ["x"]));
+    pushAll(source, makeRun("third", "r", 1, ["x"]));
+    expect(receiver.getSnapshot().sessions.map(({ id }) => id)).toEqual(["live", "third"]);
+    const one = createReceiver({ limits: { maxSessions: 1 } });
+    const track = one.track({ session: "a", dialect: "loom" });
+    one.track({ session: "b", dialect: "loom" });
+    expect(track?.state).toMatchObject({ status: "failed", reason: { code: "too_many_sessions" } });
+  });
+
+  it("a session that was dropped may come again", () => {
+    const receiver = createReceiver();
+    const source = receiver.open({ dialect: "loom" });
+    pushAll(source, makeRun("s", "r", 1, ["hi"]));
+    receiver.drop("s");
+    expect(receiver.getSnapshot().sessions).toEqual([]);
+    pushAll(source, makeRun("s", "r2", 5, ["again"]));
+    expect(receiver.getSnapshot().sessions.map(textsOf)).toEqual([["again"]]);
+  });
+});
+
+describe("MessageStreamHandler", () => {
+  it("shows the request of the last event, whatever its session", () => {
+    const handler = new MessageStreamHandler();
+    for (const [session, request, text] of [
+      ["A", "a", "one"],
+      ["B", "b", "two"],
+      ["A", "c", "three"],
+    ] as const)
+      for (const frame of makeRequest(session, request, [text])) handler.handleEvent(frame);
+    expect(handler.message.mainContent).toBe("three");
+  });
+
+  it("does not stream for ever what never came", () => {
+    const handler = new MessageStreamHandler();
+    handler.end();
+    expect(handler.message.isStreaming).toBe(false);
+    expect(handler.state.status).toBe("truncated");
+  });
+});
+
+describe("listeners", () => {
+  it("who goes while others are told is not told, and twice is twice", () => {
+    const receiver = createReceiver({ notify: "sync" });
+    const told: string[] = [];
+    const both = (): void => void told.push("both");
+    const [first] = [receiver.subscribe(both), receiver.subscribe(both)];
+    first?.();
+    let leave: () => void = () => undefined;
+    receiver.subscribe(() => leave());
+    leave = receiver.subscribe(() => void told.push("gone"));
+    receiver.open().push(makeRun("s", "r", 1, ["hi"])[0] as string);
+    expect(told).not.toContain("gone");
+    expect(told).toContain("both");
+  });
+});
