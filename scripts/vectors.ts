@@ -1,15 +1,21 @@
 /**
- * Writes what the code makes of every vector's frames into the vector. The diff is the review: a golden value changes
- * only because somebody meant it to.
+ * Writes what the code makes of every vector's frames into the vector, and what a receiver shows of them into the view
+ * beside it. The diff is the review: a golden value changes only because somebody meant it to.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { computeVector, listVectorFiles, readVector, writeVector } from "../test/vectors.ts";
+import { computeViews, listViews, writeViews } from "../test/views.ts";
 
 let written = 0;
-for (const file of [...listVectorFiles("samples"), ...listVectorFiles("runs")]) {
-  const text = writeVector(computeVector(readVector(file)));
-  if (readFileSync(file, "utf8") === text) continue;
+for (const file of [...listVectorFiles("samples"), ...listVectorFiles("runs")])
+  write(file, writeVector(computeVector(readVector(file))));
+for (const { file, vector } of listViews()) write(file, writeViews(computeViews(vector)));
+console.log(`${written} vectors and views written`);
+
+function write(file: string, text: string): void {
+  if (existsSync(file) && readFileSync(file, "utf8") === text) return;
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
   written++;
 }
-console.log(`${written} vectors written`);

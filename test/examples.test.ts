@@ -21,10 +21,11 @@ afterAll(() => {
 let count = 0;
 const newStore = (): string => join(folder, `${++count}.db`);
 
-/** Makes `loom-agent` mean the source. */
-const SOURCE = JSON.stringify(pathToFileURL(join(packageRoot, "src", "index.ts")).href);
+/** Makes the names of the package mean its source. */
+const SOURCE = JSON.stringify(pathToFileURL(join(packageRoot, "src")).href);
 const HOOK = `data:text/javascript,import { registerHooks } from "node:module";
-registerHooks({ resolve: (name, context, next) => next(name === "loom-agent" ? ${SOURCE} : name, context) });`;
+const place = (name) => name.replace(/^loom-agent(.*)$/, (_, door) => ${SOURCE} + door + "/index.ts");
+registerHooks({ resolve: (name, context, next) => next(place(name), context) });`;
 
 interface Program {
   readonly process: ChildProcess;
@@ -112,6 +113,17 @@ function findIssues(dialect: DialectName, texts: readonly string[]): readonly un
 }
 
 describe("the examples", () => {
+  it("receive a run whole over a bad line, and say that one without its end is cut", async () => {
+    const receiver = start("receive.ts");
+    expect(await receiver.ended, receiver.said()).toBe(0);
+    expect(receiver.lines).toEqual([
+      "The answer is 42, and every word of it came once.",
+      "complete, verified",
+      "The answer is 42, and every word of it came ",
+      "truncated: the stream ended while a run was going",
+    ]);
+  });
+
   it("stream a run with thinking, a tool and its progress, a table and an answer", async () => {
     const store = newStore();
     // Started first, the follower waits for the session.

@@ -1,0 +1,499 @@
+/**
+ * What a receiver costs per record: ours against a plain immutable reducer, which checks nothing and orders nothing, and
+ * against the core of `useChat` of the AI SDK. Records are decoded beforehand for all of them.
+ *
+ * Ours makes a whole new view after every single delta here, as the reducer does by nature. In use, a view is made once
+ * per frame of the screen; that is measured too ("in use": one view per 16 deltas).
+ */
+import { AbstractChat, type ChatState, type ChatStatus, type UIMessage, type UIMessageChunk } from "ai";
+import { gzipSync } from "node:zlib";
+import { rolldown } from "rolldown";
+import { createReceiver, type Receiver } from "../src/client/index.ts";
+import { PartialJson } from "../src/client/partial-json.ts";
+import type { AnyEvent, EventRecord } from "../src/protocol/index.ts";
+import { compare, print, report, times } from "./measure.ts";
+
+const QUICK = process.argv.includes("--quick");
+const TEXT_DELTAS = QUICK ? 20_000 : 100_000;
+const ARGUMENT_DELTAS = QUICK ? 6000 : 30_000;
+const ROUNDS = QUICK ? 5 : 15;
+
+function createRecords(events: readonly AnyEvent[], { session = "s", run = "run-1", after = 0 } = {}): EventRecord[] {
+  return events.map((event, index) => ({
+    envelope: {
+      session_id: session,
+      run_id: run,
+      node_id: "run-think-1",
+      event_id: after + index + 1,
+      ts: 1_700_000_000_000 + after + index,
+    },
+    event,
+  }));
+}
+
+const START: AnyEvent[] = [
+  { type: "run_start", run_id: "run-1", message: "Hello", contiguous: true },
+  { type: "node_enter", id: "think" },
+];
+
+function textEvents(count: number): AnyEvent[] {
+  return Array.from({ length: count }, (_, i) => ({ type: "message_chunk", content: `word${i % 100} `, id: "think" }));
+}
+
+/** Arguments of about `characters` characters, as a model writes them: a list of small objects. */
+function argumentsText(characters: number): string {
+  const rows: string[] = [];
+  for (let length = 0, i = 0; length < characters; i++) {
+    const row = `{"id":${i},"name":"row ${i}","note":"some text that is a little longer"}`;
+    rows.push(row);
+    length += row.length + 1;
+  }
+  return `{"rows":[${rows.join(",")}]}`;
+}
+
+function cut(text: string, size: number): string[] {
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
+}
+
+function argumentEvents(deltas: readonly string[]): AnyEvent[] {
+  return deltas.map((arguments_delta) => ({ type: "tool_call_chunk", call_id: "c1", name: "write", arguments_delta }));
+}
+
+/** One long piece of arguments, such as a file that is written. */
+function fileText(characters: number): string {
+  return JSON.stringify({
+    path: "notes.md",
+    content: "All work and no play makes a long file. ".repeat(characters / 40),
+  });
+}
+
+/** Ours: everything a receiver does with a record, and a view after every `every` of them. */
+function receive(records: readonly EventRecord[], every: number, receiver = createReceiver()): Receiver {
+  const source = receiver.open({ dialect: "loom" });
+  let n = 0;
+  for (const record of records) {
+    source.pushRecord(record);
+    if (++n % every === 0) receiver.getSnapshot();
+  }
+  receiver.getSnapshot();
+  return receiver;
+}
+
+interface PlainText {
+  readonly type: "text";
+  readonly text: string;
+}
+
+interface PlainCall {
+  readonly type: "tool";
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  /** What is known of the arguments, where they are parsed as they come. */
+  readonly value?: unknown;
+}
+
+interface PlainMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly parts: readonly (PlainText | PlainCall)[];
+}
+
+interface PlainState {
+  readonly sessions: readonly {
+    readonly id: string;
+    readonly turns: readonly { readonly id: string; readonly messages: readonly PlainMessage[] }[];
+  }[];
+}
+
+/** Sessions, turns, messages, parts, as the view has them, found by their ids, and nothing else: no order, no checks. */
+function reducePlainly(state: PlainState, { envelope, event }: EventRecord, reader?: PartialJson): PlainState {
+  if (event.type === "run_start") {
+    const turn = {
+      id: envelope.run_id as string,
+      messages: [
+        { role: "user", content: fieldOf(event, "message"), parts: [] },
+        { role: "assistant", content: "", parts: [] },
+      ],
+    };
+    const known = state.sessions.some(({ id }) => id === envelope.session_id);
+    if (!known)
+      return { ...state, sessions: [...state.sessions, { id: envelope.session_id as string, turns: [turn] }] };
+    return {
+      ...state,
+      sessions: state.sessions.map((session) =>
+        session.id === envelope.session_id ? { ...session, turns: [...session.turns, turn] } : session,
+      ),
+    };
+  }
+  const change = event.type === "message_chunk" ? addText : event.type === "tool_call_chunk" ? addArguments : undefined;
+  if (change === undefined) return state;
+  return {
+    ...state,
+    sessions: state.sessions.map((session) =>
+      session.id === envelope.session_id
+        ? {
+            ...session,
+            turns: session.turns.map((turn) =>
+              turn.id === envelope.run_id
+                ? {
+                    ...turn,
+                    messages: turn.messages.map((message) =>
+                      message.role === "assistant" ? change(message, event, reader) : message,
+                    ),
+                  }
+                : turn,
+            ),
+          }
+        : session,
+    ),
+  };
+}
+
+function addText(message: PlainMessage, event: AnyEvent): PlainMessage {
+  const delta = fieldOf(event, "content");
+  const last = message.parts.at(-1);
+  const parts: PlainMessage["parts"] =
+    last?.type === "text"
+      ? [...message.parts.slice(0, -1), { ...last, text: last.text + delta }]
+      : [...message.parts, { type: "text", text: delta }];
+  return { ...message, content: message.content + delta, parts };
+}
+
+function addArguments(message: PlainMessage, event: AnyEvent, reader?: PartialJson): PlainMessage {
+  const id = fieldOf(event, "call_id");
+  const delta = fieldOf(event, "arguments_delta");
+  reader?.push(delta);
+  const value = reader?.value;
+  const isKnown = message.parts.some((part) => part.type === "tool" && part.id === id);
+  const parts: PlainMessage["parts"] = isKnown
+    ? message.parts.map((part) =>
+        part.type === "tool" && part.id === id ? { ...part, text: part.text + delta, value } : part,
+      )
+    : [...message.parts, { type: "tool", id, name: fieldOf(event, "name"), text: delta, value }];
+  return { ...message, parts };
+}
+
+function fieldOf(event: AnyEvent, name: string): string {
+  return (event as { readonly [field: string]: unknown })[name] as string;
+}
+
+let sink: unknown;
+
+function runPlainly(records: readonly EventRecord[], reader?: PartialJson): void {
+  let state: PlainState = { sessions: [] };
+  for (const record of records) state = reducePlainly(state, record, reader);
+  sink = state;
+}
+
+/** The state behind `useChat`, without React and without the clone of the message its hook makes on every change. */
+class Messages implements ChatState<UIMessage> {
+  status: ChatStatus = "ready";
+  error: Error | undefined;
+  messages: UIMessage[] = [];
+  pushMessage = (message: UIMessage): void => {
+    this.messages = [...this.messages, message];
+  };
+  popMessage = (): void => {
+    this.messages = this.messages.slice(0, -1);
+  };
+  replaceMessage = (index: number, message: UIMessage): void => {
+    this.messages = [...this.messages.slice(0, index), { ...message }, ...this.messages.slice(index + 1)];
+  };
+  snapshot = <T>(value: T): T => value;
+}
+
+class Chat extends AbstractChat<UIMessage> {}
+
+async function chat(chunks: readonly UIMessageChunk[]): Promise<void> {
+  const state = new Messages();
+  const conversation = new Chat({
+    state,
+    transport: {
+      sendMessages: async () =>
+        new ReadableStream<UIMessageChunk>({
+          start(controller) {
+            for (const chunk of chunks) controller.enqueue(chunk);
+            controller.close();
+          },
+        }),
+      reconnectToStream: async () => null,
+    },
+    onError: (error) => {
+      throw error;
+    },
+  });
+  await conversation.sendMessage({ text: "Hello" });
+  sink = state.messages;
+  if (state.error !== undefined || state.messages.length < 2)
+    throw new Error(`the peer failed: ${state.error?.message}`);
+}
+
+function textChunks(events: readonly AnyEvent[]): UIMessageChunk[] {
+  return [
+    { type: "start" },
+    { type: "text-start", id: "t" },
+    ...events.map((event): UIMessageChunk => ({ type: "text-delta", id: "t", delta: fieldOf(event, "content") })),
+    { type: "text-end", id: "t" },
+    { type: "finish" },
+  ];
+}
+
+function argumentChunks(deltas: readonly string[]): UIMessageChunk[] {
+  return [
+    { type: "start" },
+    { type: "tool-input-start", toolCallId: "c1", toolName: "write", dynamic: true },
+    ...deltas.map((inputTextDelta): UIMessageChunk => ({ type: "tool-input-delta", toolCallId: "c1", inputTextDelta })),
+    { type: "finish" },
+  ];
+}
+
+function cpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Processor time of each, taking turns, in microseconds. */
+async function race(rounds: number, ...runs: readonly (() => void | Promise<void>)[]): Promise<number[]> {
+  const found = runs.map((): number[] => []);
+  for (const run of runs) await run();
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, run] of runs.entries()) {
+      const before = cpu();
+      await run();
+      found[index]?.push(cpu() - before);
+    }
+  }
+  return found.map(median);
+}
+
+/** The exponent e of cost ~ n^e between two sizes. */
+function exponentOf(small: number, large: number, factor: number): number {
+  return Math.log(large / small) / Math.log(factor);
+}
+
+const results: boolean[] = [];
+
+function compareWithPlain(what: string, records: readonly EventRecord[], every: number, plain: () => void): void {
+  const { ours, peer } = compare(() => void receive(records, every), plain, records.length, ROUNDS);
+  const detail = `${ours.toFixed(3)} µs against ${peer.toFixed(3)} µs`;
+  results.push(report(what, times(ours / peer), "at most 1.5 ×", ours / peer <= 1.5, detail));
+}
+
+async function compareWithChat(): Promise<void> {
+  const text = textEvents(QUICK ? 5000 : 30_000);
+  const textRecords = createRecords([...START, ...text]);
+  const chunks = textChunks(text);
+  const [ours = 0, theirs = 0] = await race(
+    QUICK ? 3 : 5,
+    () => void receive(textRecords, 1),
+    () => chat(chunks),
+  );
+  results.push(
+    report(
+      `${text.length} text deltas against the core of useChat`,
+      times(theirs / ours),
+      "at least 5 ×",
+      theirs / ours >= 5,
+      `${(ours / text.length).toFixed(2)} µs against ${(theirs / text.length).toFixed(2)} µs`,
+    ),
+  );
+  // Theirs grows with the square: more would take minutes.
+  const deltas = cut(argumentsText(QUICK ? 8000 : 20_000), 4);
+  const records = createRecords([...START, ...argumentEvents(deltas)]);
+  const toolChunks = argumentChunks(deltas);
+  const [own = 0, peer = 0] = await race(
+    QUICK ? 1 : 3,
+    () => void receive(records, 1),
+    () => chat(toolChunks),
+  );
+  results.push(
+    report(
+      `${deltas.length} tool-argument deltas against the core of useChat`,
+      times(peer / own),
+      "at least 100 ×",
+      peer / own >= 100,
+      `${(own / deltas.length).toFixed(2)} µs against ${(peer / deltas.length).toFixed(2)} µs`,
+    ),
+  );
+}
+
+/** A conversation of so many short turns. */
+function conversation(turns: number): EventRecord[] {
+  const records: EventRecord[] = [];
+  for (let turn = 1; turn <= turns; turn++) {
+    const after = records.length;
+    const run = `run-${turn}`;
+    const events: AnyEvent[] = [
+      { type: "run_start", run_id: run, message: "Hello", contiguous: true },
+      { type: "node_enter", id: "think" },
+      { type: "message_chunk", content: `answer ${turn}`, id: "think" },
+      { type: "node_exit", id: "think", result: "Ok" },
+      { type: "run_end", status: "completed", first_event_id: after + 1, last_event_id: after + 6, frame_count: 6 },
+      { type: "reply", reply: `answer ${turn}` },
+    ];
+    records.push(...createRecords(events, { run, after }));
+  }
+  return records;
+}
+
+function toolEvents(count: number): AnyEvent[] {
+  return Array.from({ length: count }, (_, i): AnyEvent[] => [
+    { type: "tool_call", call_id: `c${i}`, name: "search", arguments: { query: `q${i}` } },
+    { type: "tool_start", call_id: `c${i}`, name: "search" },
+    { type: "tool_end", call_id: `c${i}`, name: "search", result: "found", is_error: false },
+  ]).flat();
+}
+
+function searchEvents(count: number): AnyEvent[] {
+  return Array.from({ length: count }, (_, i): AnyEvent[] => [
+    { type: "tot_expand", candidates: ["a", "b"], ids: [`a${i}`, `b${i}`], depth: i + 1 },
+    { type: "tot_evaluate", chosen: 0, scores: [0.5, 0.2], ids: [`a${i}`, `b${i}`], kept: [`a${i}`], depth: i + 1 },
+  ]).flat();
+}
+
+function graphEvents(count: number): AnyEvent[] {
+  return Array.from({ length: count }, (_, i): AnyEvent[] => [
+    {
+      type: "got_expand",
+      node_id: "root",
+      nodes_added: 1,
+      edges_added: 1,
+      nodes: [`n${i}`],
+      edges: [["root", `n${i}`]],
+    },
+    { type: "got_node_start", id: `n${i}` },
+    { type: "got_node_complete", id: `n${i}`, result_summary: "done" },
+  ]).flat();
+}
+
+/**
+ * A list that changed is copied once per view, so lists of many thousand entries in one turn would show here; a thousand
+ * is more than a run has. Whatever streams is measured at lengths it does have.
+ */
+async function measureGrowth(): Promise<void> {
+  const n = 1000;
+  const workloads: { readonly [name: string]: (size: number) => EventRecord[] } = {
+    "text deltas": (size) => createRecords([...START, ...textEvents(size * 40)]),
+    "tool-argument deltas, one long string": (size) =>
+      createRecords([...START, ...argumentEvents(cut(fileText(size * 80), 4))]),
+    "tool-argument deltas, a long list": (size) =>
+      createRecords([...START, ...argumentEvents(cut(argumentsText(size * 80), 4))]),
+    "turns of a conversation": (size) => conversation(size),
+    "tool calls of one run": (size) => createRecords([...START, ...toolEvents(size)]),
+    "thoughts of a tree": (size) => createRecords([...START, ...searchEvents(size)]),
+    "nodes of a graph": (size) => createRecords([...START, ...graphEvents(size)]),
+  };
+  for (const [name, create] of Object.entries(workloads)) {
+    const [small, large] = [create(n / 4), create(n)];
+    const [a = 0, b = 0] = await race(
+      QUICK ? 5 : 15,
+      () => {
+        for (let i = 0; i < 16; i++) receive(small, 16);
+      },
+      () => {
+        for (let i = 0; i < 4; i++) receive(large, 16);
+      },
+    );
+    const exponent = 1 + exponentOf(a, b, 4);
+    results.push(
+      report(
+        `growth with ${name}`,
+        exponent.toFixed(2),
+        "at most 1.10",
+        exponent <= 1.1,
+        `${(b / 4 / large.length).toFixed(3)} µs a record at ${large.length}`,
+      ),
+    );
+  }
+}
+
+async function measureHistory(): Promise<void> {
+  const history = conversation(1000);
+  const tokens = createRecords(
+    [{ type: "run_start", run_id: "run-live", message: "Hello", contiguous: true }, ...textEvents(1000)],
+    { run: "run-live", after: history.length },
+  );
+  const alone = createRecords(
+    [{ type: "run_start", run_id: "run-live", message: "Hello", contiguous: true }, ...textEvents(1000)],
+    { run: "run-live" },
+  );
+  const found: [number, number][] = [];
+  for (let round = 0; round < (QUICK ? 15 : 60); round++) {
+    const full = receive(history, 1000);
+    const empty = createReceiver();
+    const order = round % 2 === 0;
+    const time = (receiver: Receiver, records: readonly EventRecord[]): number => {
+      const before = performance.now();
+      receive(records, 16, receiver);
+      return performance.now() - before;
+    };
+    const first = order ? time(full, tokens) : time(empty, alone);
+    const second = order ? time(empty, alone) : time(full, tokens);
+    found.push(order ? [first, second] : [second, first]);
+  }
+  const ratio = median(found.slice(5).map(([full, empty]) => full / empty));
+  results.push(
+    report(
+      "1,000 tokens into a thread of 1,000 messages, against an empty one",
+      times(ratio),
+      "at most 1.2 ×",
+      ratio <= 1.2,
+    ),
+  );
+}
+
+async function measureArguments(): Promise<void> {
+  for (const [what, text] of [
+    ["a long list", argumentsText(64 * 1024)],
+    ["one long string", fileText(64 * 1024)],
+  ] as const) {
+    const records = createRecords([...START, ...argumentEvents(cut(text, 4))]);
+    const [used = 0] = await race(5, () => void receive(records, 1));
+    results.push(
+      report(
+        `64 KB of tool arguments in 4-byte deltas, ${what}, read after each`,
+        `${(used / 1000).toFixed(1)} ms`,
+        "at most 100 ms",
+        used <= 100_000,
+      ),
+    );
+  }
+}
+
+async function measureBundle(): Promise<void> {
+  const sizes: string[] = [];
+  for (const entry of ["receiver-page", "any-receiver-page", "../../src/client/index"]) {
+    const input = new URL(`../test/browser/${entry}.ts`, import.meta.url).pathname;
+    const bundle = await rolldown({ input, platform: "browser" });
+    const { output } = await bundle.generate({ format: "esm", minify: true });
+    sizes.push((gzipSync(output[0].code, { level: 9 }).length / 1000).toFixed(1));
+  }
+  const [loom, any, all] = sizes;
+  const detail = `of any dialect ${any} kB; with connections and all transports ${all} kB`;
+  const isSmall = Number(loom) <= 25;
+  results.push(report("the receiver of loom, minified and compressed", `${loom} kB`, "at most 25 kB", isSmall, detail));
+}
+
+const text = createRecords([...START, ...textEvents(TEXT_DELTAS)]);
+const plainText = `${TEXT_DELTAS} text deltas against a plain reducer`;
+compareWithPlain(`${plainText}, a view after every delta`, text, 1, () => runPlainly(text));
+compareWithPlain(`${plainText}, in use`, text, 16, () => runPlainly(text));
+const deltas = cut(argumentsText(ARGUMENT_DELTAS * 4), 4).slice(0, ARGUMENT_DELTAS);
+const toolDeltas = createRecords([...START, ...argumentEvents(deltas)]);
+const plainTool = `${ARGUMENT_DELTAS} tool-argument deltas against a plain reducer`;
+compareWithPlain(`${plainTool} that parses them too, a view after every delta`, toolDeltas, 1, () =>
+  runPlainly(toolDeltas, new PartialJson()),
+);
+compareWithPlain(`${plainTool} that only appends them, in use`, toolDeltas, 16, () => runPlainly(toolDeltas));
+await compareWithChat();
+await measureGrowth();
+await measureHistory();
+await measureArguments();
+await measureBundle();
+print(sink === undefined ? "" : `${results.filter(Boolean).length} of ${results.length} goals reached`);
+process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -1,0 +1,37 @@
+/**
+ * The golden views of `spec/views`: what a receiver shows for every vector of `spec/vectors`. Written by
+ * `npm run vectors`, and reviewed like code.
+ */
+import { basename, join } from "node:path";
+import { createReceiver, type ReceiverView } from "../src/client/index.ts";
+import { frameText, listVectorFiles, readVector, type Vector, VECTORS } from "./vectors.ts";
+
+export interface GoldenView {
+  readonly file: string;
+  readonly vector: Vector;
+}
+
+export function listViews(): GoldenView[] {
+  return (["samples", "runs"] as const).flatMap((folder) =>
+    listVectorFiles(folder).map((file) => ({
+      file: join(VECTORS, "..", "views", folder, basename(file)),
+      vector: readVector(file),
+    })),
+  );
+}
+
+/** The view of the whole stream, or one per frame where each frame stands by itself. */
+export function computeViews({ dialect, mode, frames }: Vector): readonly ReceiverView[] {
+  const streams = mode === "frame" ? frames.map((frame) => [frame]) : [frames];
+  return streams.map((stream) => {
+    const receiver = createReceiver();
+    const source = receiver.open({ dialect });
+    for (const frame of stream) source.push(frameText(frame));
+    source.end();
+    return receiver.getSnapshot();
+  });
+}
+
+export function writeViews(views: readonly ReceiverView[]): string {
+  return `${JSON.stringify(views, null, 1)}\n`;
+}
