@@ -144,7 +144,7 @@ export class Track implements Bringer {
   #leave(phase: Phase): void {
     if (!this.#isBringing) return;
     this.#setPhase(phase);
-    if (![...this.#intake.bringers].some(isBringing)) this.#intake.abandon();
+    if (![...this.#intake.bringers].some(isBringing)) this.#intake.abandon(phase.kind === "ended");
     this.#intake.release(this);
   }
 

@@ -283,6 +283,9 @@ describe("sources and tracks", () => {
     expect(textsOf(receiver.getSnapshot().sessions[0] as SessionView)).toEqual(["hi"]);
     track?.take(run[0] as string);
     expect(textsOf(receiver.getSnapshot().sessions[0] as SessionView)).toEqual([""]);
+    track?.restart();
+    track?.finish();
+    expect(receiver.getSnapshot().sessions[0]?.turns).toEqual([]);
   });
 
   it("what is no longer held is told, and what was shown stays", () => {

@@ -207,8 +207,10 @@ export class Intake {
     return this.#isAbandoned;
   }
 
-  /** Nobody brings frames any more. */
-  abandon(): void {
+  /** Nobody brings frames any more; `isAll`: because there are no more. */
+  abandon(isAll: boolean): void {
+    // A session that was read anew and had nothing is empty.
+    if (isAll) this.#before = undefined;
     if (!this.isMissing) return;
     this.#isAbandoned = true;
     this.giveUp();
