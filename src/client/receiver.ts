@@ -5,7 +5,7 @@
  * Invariant: whatever one source brings, the other sessions are unharmed.
  */
 import { DECODERS, type Decoding, type DialectName, LOOM_DECODING } from "../dialects/index.ts";
-import { BoundedMap } from "../protocol/index.ts";
+import { BoundedMap, LoomError } from "../protocol/index.ts";
 import { Intake } from "./intake/intake.ts";
 import { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 import { type Listener, Notifier, type NotifyMode } from "./notifier.ts";
@@ -67,6 +67,7 @@ export class Receiver implements Store<ReceiverView> {
 
   /** A way in for frames or records that somebody has. */
   open(options: SourceOptions = {}): Source {
+    if (options.dialect !== undefined) this.#decodingOf(options.dialect);
     return new Source(
       {
         ...this.#limits,
@@ -79,7 +80,7 @@ export class Receiver implements Store<ReceiverView> {
     );
   }
 
-  /** A way in for a connection; undefined where the session is received in another dialect, or this one is not read. */
+  /** A way in for a connection; undefined where the session is received in another dialect. */
   track({ session, dialect }: { readonly session: string; readonly dialect: DialectName }): Track | undefined {
     return this.#track(session, dialect);
   }
@@ -136,10 +137,17 @@ export class Receiver implements Store<ReceiverView> {
     return this.#listeners.size + this.#sessionListeners.size > 0;
   }
 
+  /** To ask for what cannot be read is an error of the program, so it throws. */
+  #decodingOf(dialect: DialectName): Decoding {
+    const decoding = this.#decoders[dialect];
+    if (decoding !== undefined) return decoding;
+    const names = Object.keys(this.#decoders).join(", ");
+    throw new LoomError("unsupported", `this receiver reads ${names}, not ${dialect}`);
+  }
+
   #track(session: string, dialect: DialectName, owner?: Source): Track | undefined {
     let intake = this.#intakes.get(session);
-    const decoding = this.#decoders[dialect];
-    if (decoding === undefined) return undefined;
+    const decoding = this.#decodingOf(dialect);
     if (intake === undefined) {
       if (!this.#makeRoom(owner)) return undefined;
       intake = new Intake(session, dialect, decoding, this.#limits, (changed) => this.#touch(changed));

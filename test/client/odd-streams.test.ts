@@ -1,6 +1,6 @@
 /** Streams that are odd rather than hostile: names used again, sources that come and go, noise, sessions made anew. */
 import { describe, expect, it } from "vitest";
-import { MessageStreamHandler, createReceiver } from "../../src/client/index.ts";
+import { createLoomReceiver, createReceiver, MessageStreamHandler } from "../../src/client/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
 import { contentOf, framesOf, receive, type SessionView } from "./streams.ts";
 
@@ -321,6 +321,22 @@ describe("sources and tracks", () => {
     expect(receiver.getSnapshot().sessions).toEqual([]);
     pushAll(source, makeRun("s", "r2", 5, ["again"]));
     expect(receiver.getSnapshot().sessions.map(textsOf)).toEqual([["again"]]);
+  });
+});
+
+describe("a receiver of loom alone", () => {
+  it("reads it like any other, and says what it does not read", () => {
+    const receiver = createLoomReceiver();
+    const source = receiver.open();
+    pushAll(source, framesOf("react-tools", "loom"));
+    source.end();
+    expect(receiver.getSnapshot().sessions).toEqual(receive(framesOf("react-tools", "loom")));
+    expect(() => receiver.open({ dialect: "engine" })).toThrow("this receiver reads loom, not engine");
+    expect(() => receiver.track({ session: "s", dialect: "lumine" })).toThrow("not lumine");
+    const other = receiver.open();
+    pushAll(other, framesOf("react-tools", "engine"));
+    other.end();
+    expect(receiver.getSnapshot().sessions.at(-1)?.state.status).not.toBe("complete");
   });
 });
 
