@@ -98,7 +98,13 @@ const unit = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("\ud83d", "\ude00", "😀", '"', "\\", "\n", "\u2028", "\0", "/", "é", "汉") },
 );
 const text = fc.array(unit, { maxLength: 6 }).map((units) => units.join(""));
-const key = fc.oneof(text, fc.constantFrom("a", "b", "1", "0", "__proto__", "constructor", "toString", ""));
+/**
+ * No key is one backslash: where an object with such a key was made before, JSON.parse of Node 26 reads any key that is
+ * written with an escape in the same place as that backslash, and so is no measure.
+ */
+const key = fc
+  .oneof(text, fc.constantFrom("a", "b", "1", "0", "__proto__", "constructor", "toString", ""))
+  .filter((name) => name !== "\\");
 const quoted = fc.tuple(text, fc.boolean()).map(([content, escaped]) =>
   writeString(content, () => escaped)
     .map(([character]) => character)
@@ -139,7 +145,9 @@ describe("a text in pieces", () => {
   });
 
   test("shows, at every character, what is certain", () => {
-    const value = fc.jsonValue({ maxDepth: 3, stringUnit: unit });
+    const value = fc
+      .jsonValue({ maxDepth: 3, stringUnit: unit })
+      .filter((made) => !JSON.stringify(made).includes('"\\\\":'));
     fc.assert(
       fc.property(value, fc.constantFrom("", " ", "\n\t"), fc.boolean(), (source, blank, escaped) => {
         const isContainer = typeof source === "object" && source !== null;
@@ -343,6 +351,9 @@ describe("snapshots", () => {
       fc.property(jsonText, (source) => {
         const json = new PartialJson();
         const given: [value: Json | undefined, copy: string | undefined][] = [];
+        // The same key again makes the value anew, perhaps an equal one.
+        const keys = source.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g) ?? [];
+        const isPlain = new Set(keys).size === keys.length;
         for (const character of source.split("")) {
           json.push(character);
           const { value } = json;
@@ -350,7 +361,7 @@ describe("snapshots", () => {
           const copy = print(value);
           // Nothing new to be seen: the same object, though characters came.
           const last = given.at(-1);
-          if (last?.[1] === copy && typeof value === "object") expect(value).toBe(last?.[0]);
+          if (isPlain && last?.[1] === copy && typeof value === "object") expect(value).toBe(last?.[0]);
           given.push([value, copy]);
         }
         for (const [value, copy] of given) expect(print(value)).toBe(copy);

@@ -118,7 +118,7 @@ async function measure(handler: Fetch, dialect: DialectName, framing: Framing): 
 }
 
 function isBetweenRuns(text = ""): boolean {
-  return /"reply"|"run_end"|"cancelled"|session_end|\[DONE\]|agent_finish|todo_update|todo_list|"type":"session_id"/.test(
+  return /"reply"|"run_end"|"cancelled"|session_end|\[DONE\]|agent_finish|todo_update|todo_list|[cC]ustom|"type":"session_id"/.test(
     text,
   );
 }
