@@ -206,7 +206,7 @@ class Messages implements ChatState<UIMessage> {
   replaceMessage = (index: number, message: UIMessage): void => {
     this.messages = [...this.messages.slice(0, index), this.snapshot(message), ...this.messages.slice(index + 1)];
   };
-  snapshot = <T>(value: T): T => (this.#clones ? structuredClone(value) : (Object.assign({}, value) as T));
+  snapshot = <T>(value: T): T => (this.#clones ? structuredClone(value) : Object.assign({}, value));
 }
 
 class Chat extends AbstractChat<UIMessage> {}
