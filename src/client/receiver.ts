@@ -9,7 +9,7 @@ import { BoundedMap, LoomError } from "../protocol/index.ts";
 import { Intake } from "./intake/intake.ts";
 import { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 import { type Listener, Notifier, type NotifyMode } from "./notifier.ts";
-import { type AMBIGUOUS, Source, type SourceOptions } from "./source.ts";
+import { type AMBIGUOUS, MAX_REQUESTS, Source, type SourceOptions } from "./source.ts";
 import { isBringing, Track } from "./track.ts";
 import type { ReceiverView, SessionView, StreamReason } from "./view.ts";
 
@@ -24,8 +24,6 @@ export interface Store<T> {
   subscribe(listener: Listener): () => void;
   getSnapshot(): T;
 }
-
-const MAX_REQUESTS = 10_000;
 
 /** What a receiver can read. */
 export type Decoders = { readonly [N in DialectName]?: Decoding };

@@ -2,7 +2,7 @@
  * Frames handed in by whoever has them: a file, a pipe, somebody else's socket. Finds the dialect where it is not told,
  * and the session of each frame; a source may bring many. Nothing more can be asked of it, so what it lost stays lost.
  */
-import { type Decoding, detectAmong, type DialectName } from "../dialects/index.ts";
+import { type Decoding, detectAmong, DETECTION_FRAMES, type DialectName } from "../dialects/index.ts";
 import { BoundedMap, type EventRecord, type JsonObject } from "../protocol/index.ts";
 import { sessionOf, streamOf } from "./intake/number-frame.ts";
 import type { Decoders } from "./receiver.ts";
@@ -38,9 +38,8 @@ interface Waiting {
   readonly cursor: string | undefined;
 }
 
-/** As many frames as detection looks at. */
-const DETECTION_FRAMES = 8;
-const MAX_REQUESTS = 10_000;
+/** Requests of `engine` that are remembered. */
+export const MAX_REQUESTS = 10_000;
 
 export class Source {
   readonly #host: SourceHost;

@@ -10,7 +10,7 @@
  */
 import type { DialectName } from "../dialects/index.ts";
 import type { FramingFault } from "../framing/index.ts";
-import type { ErrorCode, JsonObject } from "../protocol/index.ts";
+import type { ControlCommand, ErrorCode, JsonObject } from "../protocol/index.ts";
 
 /** A place in a session's stream: after this frame, this record, or the beginning. */
 export interface Place {
@@ -64,31 +64,7 @@ export interface Refusal {
 }
 
 /** What a user asks of a session. `id` makes asking twice the same as asking once. */
-export type ClientCommand = { readonly id: string; readonly session: string } & (
-  | {
-      readonly type: "run";
-      readonly message: string;
-      readonly agent?: string;
-      readonly run_id?: string;
-      readonly when_busy?: "enqueue" | "reject" | "interrupt";
-    }
-  | { readonly type: "cancel"; readonly run_id: string; readonly reason?: string }
-  | {
-      readonly type: "approve";
-      readonly call_id: string;
-      readonly run_id?: string;
-      readonly decision: "approved" | "rejected";
-      readonly arguments?: JsonObject;
-      readonly reason?: string;
-    }
-  | {
-      readonly type: "todo";
-      readonly list_id: string;
-      readonly item_id: string;
-      readonly completed?: boolean;
-      readonly text?: string;
-    }
-);
+export type ClientCommand = ControlCommand;
 
 export type CommandOutcome =
   | { readonly kind: "done"; readonly result?: JsonObject }

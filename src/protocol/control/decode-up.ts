@@ -1,21 +1,11 @@
 /** Reads the control frames that go up: what a server needs. */
 import { type ControlVocabulary, decodeControl, type DecodedControl, readControl } from "./decode-control.ts";
-import { findUpFrameFault, type UpFrame } from "./up.generated.ts";
+import { findUpFrameFault, findUpFrameForm, type UpFrame } from "./up.generated.ts";
 
 /** What a user asks of a session; asking twice with one id is asking once. */
 export type ControlCommand = Extract<UpFrame, { readonly type: "run" | "cancel" | "approve" | "todo" }>;
 
-const TYPES: { readonly [T in UpFrame["type"]]: true } = {
-  subscribe: true,
-  unsubscribe: true,
-  run: true,
-  cancel: true,
-  approve: true,
-  todo: true,
-  ping: true,
-};
-
-const UP: ControlVocabulary = { isKnown: (type) => Object.hasOwn(TYPES, type), findFault: findUpFrameFault };
+const UP: ControlVocabulary = { isKnown: (type) => findUpFrameForm(type) !== undefined, findFault: findUpFrameFault };
 
 export function decodeUp(text: string): DecodedControl<UpFrame> {
   return decodeControl(text, UP);
