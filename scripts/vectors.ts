@@ -3,11 +3,14 @@
  * beside it. The diff is the review: a golden value changes only because somebody meant it to.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { computeVector, listVectorFiles, readVector, writeVector } from "../test/vectors.ts";
+import { dirname, join } from "node:path";
+import { GOLDEN_RUNS, playGoldenRun } from "../test/agents/golden-runs.ts";
+import { computeVector, listVectorFiles, readVector, VECTORS, writeVector } from "../test/vectors.ts";
 import { computeViews, listViews, writeViews } from "../test/views.ts";
 
 let written = 0;
+for (const golden of GOLDEN_RUNS)
+  write(join(VECTORS, "runs", `${golden.name}.json`), writeVector(computeVector(await playGoldenRun(golden))));
 for (const file of [...listVectorFiles("samples"), ...listVectorFiles("runs")])
   write(file, writeVector(computeVector(readVector(file))));
 for (const { file, vector } of listViews()) write(file, writeViews(computeViews(vector)));

@@ -1,4 +1,5 @@
 /** The package's front door: what most users need. The rooms behind it have doors of their own. */
+export { agent, type Agent, type AgentOptions } from "./agents/index.ts";
 export {
   createStreamCheck,
   createStreamConverter,
@@ -37,3 +38,4 @@ export {
   validateEvent,
   Verifier,
 } from "./protocol/index.ts";
+export { defineTool, type Tool } from "./tools/index.ts";

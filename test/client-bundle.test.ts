@@ -5,11 +5,14 @@ import { describe, expect, it } from "vitest";
 import { bundleForBrowser } from "./browser/bundle.ts";
 import { packageRoot } from "./source-files.ts";
 
-/** The receiver of our own wire, of any dialect, and everything of its door: connections and all transports too. */
+/**
+ * The receiver of our own wire, of any dialect, and everything of its door: connections and all transports too. About
+ * 1,200 bytes of each put together states that come as what changed.
+ */
 const ENTRIES = [
   ["the receiver of loom", join("test", "browser", "receiver-page.ts"), 25_000],
-  ["the receiver of any dialect", join("test", "browser", "any-receiver-page.ts"), 29_000],
-  ["all of the client", join("src", "client", "index.ts"), 40_000],
+  ["the receiver of any dialect", join("test", "browser", "any-receiver-page.ts"), 29_800],
+  ["all of the client", join("src", "client", "index.ts"), 40_800],
 ] as const;
 
 describe("the bundle of the receiver", () => {

@@ -1,15 +1,15 @@
 // The examples as a reader tries them: two programs in two processes, either of them killed at any time. They run the
 // source, so that what was built last does not matter.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { createStreamCheck, type DialectName, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { openStream, type StreamFrame } from "../src/log/stream.ts";
 import { packageRoot } from "./source-files.ts";
+import { SOURCE_HOOK } from "./source-hook.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-examples-"));
 const children = new Set<ChildProcess>();
@@ -21,12 +21,6 @@ afterAll(() => {
 let count = 0;
 const newStore = (): string => join(folder, `${++count}.db`);
 
-/** Makes the names of the package mean its source. */
-const SOURCE = JSON.stringify(pathToFileURL(join(packageRoot, "src")).href);
-const HOOK = `data:text/javascript,import { registerHooks } from "node:module";
-const place = (name) => name.replace(/^loom-agent(.*)$/, (_, door) => ${SOURCE} + door + "/index.ts");
-registerHooks({ resolve: (name, context, next) => next(place(name), context) });`;
-
 interface Program {
   readonly process: ChildProcess;
   /** Lines of standard output so far. */
@@ -36,12 +30,14 @@ interface Program {
   reach(lines: number): Promise<void>;
   /** Resolves when it has said something on standard error: a follower is then ready. */
   ready(): Promise<void>;
+  /** Resolves when it has said this on standard error, or has ended. */
+  saying(words: string): Promise<void>;
   /** Resolves to the exit code when it has ended; null when it was killed. */
   readonly ended: Promise<number | null>;
 }
 
 function start(name: string, ...args: readonly string[]): Program {
-  const child = spawn(process.execPath, ["--import", HOOK, join(packageRoot, "examples", name), ...args], {
+  const child = spawn(process.execPath, ["--import", SOURCE_HOOK, join(packageRoot, "examples", name), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // The start of a process is most of what these tests cost.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
@@ -82,6 +78,9 @@ function start(name: string, ...args: readonly string[]): Program {
     async ready() {
       while (complaints.length === 0 && children.has(child)) await news.promise;
     },
+    async saying(words) {
+      while (!complaints.join("").includes(words) && children.has(child)) await news.promise;
+    },
     ended,
   };
 }
@@ -106,6 +105,16 @@ async function readTexts(store: string, dialect: DialectName): Promise<readonly 
 }
 
 const parse = (text: string | undefined): unknown => JSON.parse(text ?? "null");
+
+/** How often each tool was started. */
+function countStarts(lines: readonly string[]): { readonly [name: string]: number } {
+  const counts: { [name: string]: number } = {};
+  for (const line of lines) {
+    const { type, name = "" } = parse(line) as { readonly type?: string; readonly name?: string };
+    if (type === "tool_start") counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
 
 function findIssues(dialect: DialectName, texts: readonly string[]): readonly unknown[] {
   const check = createStreamCheck(DIALECTS[dialect]);
@@ -237,6 +246,37 @@ describe("the examples", () => {
     const statuses = all.filter((text) => text.includes('"run_end"')).map((text) => parse(text));
     expect(statuses).toMatchObject([{ status: "error", code: "interrupted" }, { status: "completed" }]);
     expect(findIssues("loom", all)).toEqual([]);
+  });
+
+  it.concurrent("answer an agent's question from a second shell", async () => {
+    const store = newStore();
+    const asking = start("react.ts", store);
+    await asking.saying("waits for your consent");
+    const answering = start("react.ts", store, "yes");
+    expect([await answering.ended, answering.lines], answering.said()).toEqual([0, []]);
+    expect(await asking.ended, asking.said()).toBe(0);
+    expect(findIssues("loom", asking.lines)).toEqual([]);
+    expect(countStarts(asking.lines)).toEqual({ calculator: 1, current_time: 1, write_file: 1 });
+    expect(readFileSync(join(`${store}.files`, "answer.txt"), "utf8")).toContain("42");
+    expect(parse(asking.lines.at(-1))).toMatchObject({ reply: expect.stringContaining("42") as string });
+    const late = start("react.ts", store, "yes");
+    expect([await late.ended, late.said()]).toMatchObject([1, /nothing waits/]);
+  });
+
+  it.concurrent.each(["yes", "no"])("finish an agent's run that was killed while it waited: %s", async (word) => {
+    const store = newStore();
+    const killed = start("react.ts", store);
+    await killed.saying("waits for your consent");
+    killed.process.kill("SIGKILL");
+    expect(await killed.ended).toBeNull();
+    const second = start("react.ts", store, word);
+    expect(await second.ended, second.said()).toBe(0);
+    // What was seen before the kill is what the run begins with.
+    expect(second.lines.slice(0, killed.lines.length)).toEqual(killed.lines);
+    expect(findIssues("loom", second.lines)).toEqual([]);
+    const starts = { calculator: 1, current_time: 1, ...(word === "yes" ? { write_file: 1 } : {}) };
+    expect(countStarts(second.lines)).toEqual(starts);
+    expect(existsSync(join(`${store}.files`, "answer.txt"))).toBe(word === "yes");
   });
 
   it("refuse what they cannot follow", async () => {

@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { packageRoot } from "./source-files.ts";
+import { SOURCE_HOOK } from "./source-hook.ts";
 
 interface Program {
   readonly name: string;
@@ -18,12 +18,6 @@ interface Program {
 
 const folder = mkdtempSync(join(tmpdir(), "loom-guides-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Makes the names of the package mean its source. */
-const SOURCE = JSON.stringify(pathToFileURL(join(packageRoot, "src")).href);
-const HOOK = `data:text/javascript,import { registerHooks } from "node:module";
-const place = (name) => name.replace(/^loom-agent(.*)$/, (_, door) => ${SOURCE} + door + "/index.ts");
-registerHooks({ resolve: (name, context, next) => next(place(name), context) });`;
 
 const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
 const pages = ["README.md", ...guides];
@@ -44,7 +38,7 @@ async function run({ name, language, text }: Program): Promise<{ code: number | 
   mkdirSync(place);
   const file = join(place, language === "ts" ? "program.ts" : "program.mjs");
   writeFileSync(file, text);
-  const child = spawn(process.execPath, ["--import", HOOK, file], {
+  const child = spawn(process.execPath, ["--import", SOURCE_HOOK, file], {
     cwd: place,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1", NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },

@@ -11,8 +11,10 @@ import {
   MemoryLog,
   type SessionInfo,
 } from "../src/log/index.ts";
-import type { AnyEvent, StampedRecord } from "../src/protocol/index.ts";
+import { type AnyEvent, isTerminal, type Json, mayLackRun, type StampedRecord } from "../src/protocol/index.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";
+
+const timestamp = "2025-01-01T00:00:00.000Z";
 
 export interface LogCase {
   readonly name: string;
@@ -61,6 +63,73 @@ export function makeRun(run_id: string, { sessionId = "s", after = 0, ts = 0 } =
   return events.map((event, index) => ({
     envelope: { session_id: sessionId, run_id, event_id: after + index + 1, ts: ts + index },
     event,
+  }));
+}
+
+/**
+ * A run of a graph with one node, whose list grows at every step, as the graph runtime stores it: the state whole at the
+ * beginning, then what changed. `isOver: false` leaves it live.
+ */
+export function makeGraphRun(
+  run_id: string,
+  { sessionId = "s", after = 0, steps = 3, isOver = true, list = [] as readonly string[] } = {},
+): StampedRecord[] {
+  const step = (n: number): (AnyEvent & { readonly node?: string })[] => [
+    { type: "node_enter", id: "work", node: `run-work-${n}` },
+    { type: "message_chunk", content: `${n} `, id: "work", node: `run-work-${n}` },
+    {
+      type: "updates",
+      id: "work",
+      state: { list: { append: [`item ${n}`] }, n: { set: n } },
+      task: 0,
+      node: `run-work-${n}`,
+      delta: true,
+    },
+    { type: "node_exit", id: "work", result: "Ok", node: `run-work-${n}` },
+    { type: "values", state: {}, delta: true },
+    {
+      type: "checkpoint",
+      checkpoint_id: `${run_id}-${n}`,
+      timestamp,
+      step: n,
+      state: {},
+      next: n < steps ? [{ id: "work" }] : [],
+      delta: true,
+    },
+  ];
+  const events: (AnyEvent & { readonly node?: string })[] = [
+    { type: "run_start", run_id, contiguous: true },
+    {
+      type: "checkpoint",
+      checkpoint_id: `${run_id}-0`,
+      timestamp,
+      step: 0,
+      state: { list, n: 0 },
+      next: [{ id: "work" }],
+    },
+    ...Array.from({ length: steps }, (_, index) => step(index + 1)).flat(),
+  ];
+  const last = after + events.length + 2;
+  if (isOver)
+    events.push(
+      {
+        type: "run_end",
+        status: "completed",
+        first_event_id: after + 1,
+        last_event_id: last,
+        frame_count: events.length + 2,
+      },
+      { type: "reply", reply: Array.from({ length: steps }, (_, index) => `${index + 1} `).join("") },
+    );
+  return events.map(({ node, ...event }, index) => ({
+    envelope: {
+      session_id: sessionId,
+      run_id,
+      ...(node === undefined ? {} : { node_id: node }),
+      event_id: after + index + 1,
+      ts: 1_700_000_000_000 + after + index,
+    },
+    event: event as AnyEvent,
   }));
 }
 
@@ -140,3 +209,68 @@ export const namelessSessionArbitrary: fc.Arbitrary<StampedRecord[]> = mixedSess
     return { envelope, event: rest };
   }),
 );
+
+const patch: fc.Arbitrary<Json> = fc
+  .dictionary(
+    fc.constantFrom("list", "object", "x", "__proto__"),
+    fc.oneof(
+      fc.record({ set: fc.jsonValue({ maxDepth: 1 }) }),
+      fc.record({ append: fc.array(fc.string({ maxLength: 3 }), { maxLength: 2 }) }),
+      fc.record({ merge: fc.dictionary(fc.constantFrom("a", "b", "delta"), fc.nat()) }),
+    ),
+    { maxKeys: 2 },
+  )
+  .map((value) => JSON.parse(JSON.stringify(value)) as Json);
+
+const stateEvent: fc.Arbitrary<AnyEvent> = fc
+  .record({
+    kind: fc.constantFrom("updates", "values", "checkpoint"),
+    state: patch,
+    task: fc.nat(2),
+    isWhole: fc.constantFrom(false, false, false, true),
+    ns: fc.constantFrom({}, {}, { checkpoint_ns: "sub" }),
+  })
+  .map(({ kind, state, task, isWhole, ns }) => {
+    const own =
+      kind === "updates"
+        ? { id: "think", task }
+        : kind === "checkpoint"
+          ? { checkpoint_id: `c${task}`, timestamp, step: task }
+          : {};
+    return { type: kind, ...own, state, ...ns, ...(isWhole ? {} : { delta: true }) };
+  });
+
+/** What only looks like a delta, or is one that others wrote. */
+const oddStateEvent: fc.Arbitrary<AnyEvent> = fc.constantFrom<AnyEvent>(
+  { type: "custom", value: { delta: true } },
+  { type: "shift", by: 1, delta: true },
+  { type: "message_chunk", content: '{"type":"values","delta":true}', id: "think" },
+  { type: "values", state: "delta", delta: false },
+  { type: "values", delta: true, state: { x: { set: 1 } } },
+);
+
+/** Sessions whose runs have states, most of them stored as what changed. */
+export const statefulSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
+  .tuple(
+    fc.oneof(mixedSessionArbitrary, interleavedSessionArbitrary),
+    fc.array(
+      fc.tuple(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.oneof({ arbitrary: stateEvent, weight: 6 }, { arbitrary: oddStateEvent, weight: 1 }),
+      ),
+      { maxLength: 24 },
+    ),
+  )
+  .map(([records, added]) => {
+    const all = [...records];
+    for (const [where, event] of added) {
+      const at = Math.floor(where * all.length);
+      const before = all[at];
+      if (before === undefined || isTerminal(before.event) || before.event.type === "run_end") continue;
+      const { node_id: _, ...envelope } = before.envelope;
+      all.splice(at + 1, 0, { envelope, event: mayLackRun(event) || envelope.run_id !== undefined ? event : RUNLESS });
+    }
+    return number(all);
+  });
+
+const RUNLESS: AnyEvent = { type: "custom", value: null };

@@ -1,6 +1,7 @@
 /** What each command takes. */
 import { DETECTION_FRAMES, DIALECT_NAMES } from "../dialects/index.ts";
 import { DEFAULT_MAX_LINE_BYTES } from "../framing/index.ts";
+import { STREAM_MODES } from "../protocol/index.ts";
 import type { Command } from "./command.ts";
 
 const INPUT = {
@@ -56,6 +57,40 @@ export const SCHEMA: Command = {
   options: { dialect: { value: "D", about: "dialect (default loom)" } },
   notes: [DIALECTS],
   examples: ["loom schema --dialect engine", "loom schema message_chunk"],
+};
+
+export const RUN: Command = {
+  name: "run",
+  summary: "Have an agent answer a message, and show it at work.",
+  argument: "MESSAGE",
+  options: {
+    agent: { value: "KIND", about: "kind of agent: react (default)" },
+    model: { value: "P/M", about: "provider and model, as openai/gpt-5 (default $LOOM_MODEL, or offline)" },
+    "base-url": { value: "URL", about: "where the provider is, for servers that speak like OpenAI" },
+    system: { value: "TEXT", about: "what the model is told before everything else" },
+    "max-rounds": { value: "N", about: "rounds of thinking and acting at most (default 25)" },
+    workspace: { value: "DIR", about: "folder whose files may be read, and with consent written" },
+    mcp: { value: "FILE", about: "MCP servers to use, as `mcpServers` in a JSON file" },
+    "allow-fetch": { about: "let it fetch public web pages" },
+    approve: { value: "HOW", about: "tools that need consent: ask (default), always, never" },
+    session: { value: "ID", about: "the conversation to go on with (default: a new one)" },
+    resume: { about: "go on with the session's run that was left or killed; takes no MESSAGE" },
+    store: { value: "FILE", about: "where sessions are kept (default $LOOM_STORE, or ~/.local/share/loom/loom.db)" },
+    json: { about: "print the frames of the run and its reply, one JSON object per line" },
+    modes: { value: "LIST", about: `with --json, only these: ${STREAM_MODES.join(", ")}` },
+  },
+  notes: [
+    "MESSAGE is read from standard input when it is `-`, or absent and that is no terminal. The answer goes to standard output as it comes, and what happens meanwhile to standard error, where that is a terminal.",
+    "Everything is on disk before it is shown. A run that was killed, or left waiting for consent, goes on with --resume; give it the same model and tools. Where another process holds the session, the message waits for its turn there, and is watched from here.",
+    "Consent is asked for on the terminal; a run that waits for it where nobody can be asked is left waiting. Ctrl-C cancels the run and keeps what it has said; twice, it ends at once. A run whose output nobody reads any more is cancelled too.",
+    "Exit code: 0 completed, 1 the run failed, 2 it could not be started, 3 it waits for consent, 130 cancelled, 141 nobody reads the output.",
+  ],
+  examples: [
+    'loom run "What is 6*7?"',
+    'loom run --model anthropic/claude-sonnet-4-5 --workspace . "Write a poem to poem.txt"',
+    'loom run --json "What is 6*7?" | loom check',
+    "loom run --session ID --resume --approve always",
+  ],
 };
 
 export const DEMO: Command = {

@@ -15,6 +15,11 @@ export function cleanText(text: string): string {
   return text.replaceAll("\t", " ").replaceAll(UNSAFE, "\uFFFD");
 }
 
+/** JSON whose harmful characters are written as escapes: it still means the same. */
+export function escapeJson(text: string): string {
+  return text.replaceAll(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** One harmless line of at most `width` columns; what is cut off leaves a `…`. */
 export function cutText(text: string, width: number): string {
   // Invisible characters take no column, so the columns alone would not bound what is looked at.
@@ -51,7 +56,8 @@ export function wrapText(text: string, width: number, indent: string): string {
   return wrapped;
 }
 
-function measureColumns(text: string): number {
+/** Columns that text takes, coloured or not. */
+export function measureColumns(text: string): number {
   let columns = 0;
   for (const character of stripVTControlCharacters(text)) columns += columnsOf(character);
   return columns;

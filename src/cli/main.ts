@@ -1,19 +1,21 @@
 /**
  * The command line: finds the command, gives it the world, and turns what it throws into a message and an exit code.
- * Exit codes: 0 fine, 1 the input breaks a rule, 2 the command could not do its work, 141 nobody reads the output any
- * more (what a shell reports for SIGPIPE).
+ * Exit codes: 0 fine, 1 the input breaks a rule or the run failed, 2 the command could not do its work, 141 nobody reads
+ * the output any more (what a shell reports for SIGPIPE); `loom run` has two more.
  */
 import { runCheck } from "./check.ts";
 import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
 import { CliError, type Command, listRows, parseCommand, usageOf } from "./command.ts";
-import { CHECK, CONVERT, DEMO, SCHEMA } from "./commands.ts";
+import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { version } from "./package-version.ts";
 import { runSchema } from "./schema.ts";
 import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
 const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCheck }[] = [
+  // Loaded when it is asked for: the others need nothing of an agent.
+  { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },
   { command: SCHEMA, run: runSchema },

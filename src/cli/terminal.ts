@@ -10,6 +10,8 @@ export interface Terminal {
   write(text: string): Promise<void>;
   /** A line on standard error. */
   warn(text: string): void;
+  /** Text on standard error, as it is. */
+  writeError(text: string): void;
   /** Shows progress on standard error, over the last one; nothing when that is not a terminal. */
   progress(text: string | undefined): void;
   /** Colours text bound for standard output. */
@@ -65,6 +67,10 @@ export function createTerminal(
     warn(text) {
       clear();
       stderr.write(`${text}\n`);
+    },
+    writeError(text) {
+      clear();
+      stderr.write(text);
     },
     progress(text) {
       if (!stderr.isTTY) return;

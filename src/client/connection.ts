@@ -3,6 +3,7 @@
  * nor the view.
  */
 import type { DialectName } from "../dialects/index.ts";
+import type { StreamModes } from "../protocol/index.ts";
 import { RECONNECT, type ReconnectOptions } from "./connection/back-off.ts";
 import { type Clock, SYSTEM_CLOCK } from "./connection/clock.ts";
 import { CommandSender, createCommandId } from "./connection/command-sender.ts";
@@ -15,6 +16,8 @@ export interface ConnectOptions {
   readonly session: string;
   /** `loom` unless told otherwise. */
   readonly dialect?: DialectName;
+  /** Only these kinds of events, or all, with states whole. Without it: all but states that are stored as deltas. */
+  readonly modes?: StreamModes;
   /** Goes on when the end is reached; true unless told otherwise. */
   readonly follow?: boolean;
   readonly reconnect?: Partial<ReconnectOptions>;
@@ -61,7 +64,8 @@ export function connect(receiver: Tracker, options: ConnectOptions): Connection 
 const DEFAULT_HEARTBEAT_MS = 45_000;
 const DEFAULT_COMMAND_LIMIT_MS = 30_000;
 
-type Settings = Required<Omit<ConnectOptions, "reconnect" | "signal">> & { readonly reconnect: ReconnectOptions };
+type Settings = Required<Omit<ConnectOptions, "reconnect" | "signal" | "modes">> &
+  Pick<ConnectOptions, "modes"> & { readonly reconnect: ReconnectOptions };
 
 class SessionConnection implements Connection {
   readonly #receiver: Tracker;

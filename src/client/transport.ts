@@ -10,7 +10,7 @@
  */
 import type { DialectName } from "../dialects/index.ts";
 import type { FramingFault } from "../framing/index.ts";
-import type { ControlCommand, ErrorCode, JsonObject } from "../protocol/index.ts";
+import type { ControlCommand, ErrorCode, JsonObject, StreamModes } from "../protocol/index.ts";
 
 /** A place in a session's stream: after this frame, this record, or the beginning. */
 export interface Place {
@@ -25,6 +25,8 @@ export interface Place {
 export interface StreamRequest {
   readonly session: string;
   readonly dialect: DialectName;
+  /** Only these kinds of events, or all, with states whole; see the server's streams for what comes without. */
+  readonly modes?: StreamModes | undefined;
   readonly from: Place;
   /** Go on when the end of what there is has been reached. */
   readonly follow: boolean;

@@ -4,10 +4,20 @@
  * text as what they were checked as.
  */
 import { dropNulls } from "../dialects/loom/decode.ts";
-import { type AnyEvent, dropEnvelopeNames, findEventFault, isJsonObject, LoomError } from "../protocol/index.ts";
+import {
+  type AnyEvent,
+  dropEnvelopeNames,
+  ENVELOPE,
+  findEventFault,
+  isJsonObject,
+  LoomError,
+} from "../protocol/index.ts";
+import { copyJson, isPlainJson } from "./plain-json.ts";
 
 /** Characters of a name or id within an event. Code `invalid_event`. */
 export const MAX_EVENT_NAME_LENGTH = 1024;
+
+const ENVELOPE_NAMES: ReadonlySet<string> = new Set([...Object.keys(ENVELOPE.fields), "span_node_id"]);
 
 const NAMES: ReadonlySet<string> = new Set([
   "id",
@@ -29,8 +39,8 @@ const NAMES: ReadonlySet<string> = new Set([
 /** The event without nulls in optional fields; throws `invalid_event`, which names the field. */
 export function checkEvent(event: AnyEvent, maxNameLength: number = MAX_EVENT_NAME_LENGTH): AnyEvent {
   assertDeclared(event);
-  const own = isPlain(event) ? event : rewrite(event);
-  assertNames(own, maxNameLength);
+  const own = isPlainJson(event) ? event : rewrite(event);
+  if (!isUnusual(own, maxNameLength)) return own;
   const clean = dropEnvelopeNames(own);
   const spoofed = own.type === "got_expand" && "span_node_id" in own ? "span_node_id" : findMissing(own, clean);
   if (spoofed !== undefined)
@@ -52,16 +62,20 @@ function assertDeclared(event: AnyEvent): void {
   throw new LoomError("invalid_event", `\`${type}\`: ${fault.message}`, { path: fault.path, rule: fault.rule });
 }
 
-function assertNames(event: AnyEvent, limit: number): void {
+/** True where a field is null, or named like one of the envelope; throws where a name is too long. */
+function isUnusual(event: AnyEvent, limit: number): boolean {
   const values = event as { readonly [name: string]: unknown };
+  let found = false;
   for (const name in values) {
     const value = values[name];
+    if (value === null || ENVELOPE_NAMES.has(name)) found = true;
     if (typeof value !== "string" || value.length <= limit || !NAMES.has(name)) continue;
     throw new LoomError("invalid_event", `\`${event.type}\`: \`${name}\` may have ${limit} characters`, {
       path: name,
       limit,
     });
   }
+  return found;
 }
 
 /** What is written is what JSON makes of the event: that is what must be right, not the object it was made of. */
@@ -74,31 +88,6 @@ function rewrite(event: AnyEvent): AnyEvent {
   }
   assertDeclared(copy);
   return copy;
-}
-
-export function copyJson<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
-}
-
-/** True when JSON writes the value as it is, and it reads back the same. Its depth was checked before. */
-function isPlain(value: unknown): boolean {
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return true;
-    case "number":
-      return Number.isFinite(value);
-    case "object":
-      break;
-    default:
-      return false;
-  }
-  if (value === null) return true;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (Array.isArray(value)) return prototype === Array.prototype && value.every(isPlain) && !("toJSON" in value);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  for (const name in value) if (!isPlain((value as { readonly [name: string]: unknown })[name])) return false;
-  return true;
 }
 
 function findMissing(event: AnyEvent, clean: AnyEvent): string | undefined {

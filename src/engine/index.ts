@@ -3,7 +3,7 @@
  * Everything goes through a log; no connection is known here.
  */
 export type { ApprovalAnswer, CallState, Checkpoint, OpenCall, OpenSpan } from "./open-work.ts";
-export { NodeRun } from "./node-run.ts";
+export { describeError, NodeRun } from "./node-run.ts";
 export { type RecoveredSession, recoverOrphans, type RecoverOptions } from "./recover-orphans.ts";
 export type { DeadRun, RecoveredRun, RecoveryOptions } from "./recovery.ts";
 export { Run } from "./run.ts";

@@ -2,20 +2,35 @@
  * One node run of a live run: what is emitted through it carries its `node_id`, and it is left exactly once. It knows
  * nothing of how records are stored.
  */
-import type { AnyEvent, LoomEvent, MessageChunkEvent, NodeExitEvent } from "../protocol/index.ts";
+import type { AnyEvent, LoomEvent, MessageChunkEvent, NodeExitEvent, ToolEndEvent } from "../protocol/index.ts";
+import { type Pushed, refuse } from "./sequencer.ts";
 
 /** What a node run needs of its run. */
 export interface NodeHost {
   emit(event: AnyEvent, options: { readonly nodeId: string }): Promise<number>;
-  /** Writes the node_exit. */
-  leave(nodeId: string, name: string, result: NodeExitEvent["result"]): Promise<number>;
+  /** Writes the node_exit, with the events before it inside the node run and those after it outside, in one append. */
+  leave(nodeId: string, name: string, result: NodeExitEvent["result"], around: Around): Pushed;
 }
+
+/** What is written together with the end of a node run. */
+export interface Around {
+  /** These belong to the node run. */
+  readonly before?: readonly AnyEvent[];
+  /** These belong to none. */
+  readonly after?: readonly AnyEvent[];
+  /** They are right, and need not be checked: whoever made them made them so. */
+  readonly areChecked?: boolean;
+}
+
+const NOTHING: Around = {};
 
 export class NodeRun implements Disposable {
   readonly nodeId: string;
   readonly name: string;
   readonly #host: NodeHost;
-  #left: Promise<number> | undefined;
+  #left: Pick<Pushed, "durable"> | undefined;
+  #answered = false;
+  #ended: Map<string, ToolEndEvent> | undefined;
 
   constructor(host: NodeHost, nodeId: string, name: string) {
     this.#host = host;
@@ -25,6 +40,8 @@ export class NodeRun implements Disposable {
 
   /** Resolves to the event's id once it is durable. */
   emit(event: LoomEvent | AnyEvent): Promise<number> {
+    if (event.type === "message_chunk") this.#noteChunk(event as MessageChunkEvent);
+    else if (event.type === "tool_end") this.#noteEnd(event as ToolEndEvent);
     return this.#host.emit(event, { nodeId: this.nodeId });
   }
 
@@ -38,9 +55,34 @@ export class NodeRun implements Disposable {
     return this.emit({ type: "reasoning_chunk", content, id: this.name, ...(stage === undefined ? {} : { stage }) });
   }
 
+  /** It has sent answer text, which cannot be taken back. */
+  get answered(): boolean {
+    return this.#answered;
+  }
+
+  /** Tool calls that have ended in it, by their id. */
+  get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
+    return this.#ended ?? NONE;
+  }
+
+  #noteChunk({ channel, content }: MessageChunkEvent): void {
+    if (channel !== "thought" && content !== "") this.#answered = true;
+  }
+
+  #noteEnd(event: ToolEndEvent): void {
+    if (event.call_id !== undefined) (this.#ended ??= new Map()).set(event.call_id, event);
+  }
+
   /** The node run did its work. How it was left first is how it was left. */
   done(): Promise<number> {
     return this.#leave("Ok");
+  }
+
+  /** The same together with events, in one append. Throws, and has left nothing, where they cannot be written. */
+  commit(around: Around): Pushed {
+    const pushed = this.#host.leave(this.nodeId, this.name, "Ok", around);
+    this.#left = pushed;
+    return pushed;
   }
 
   fail(error: unknown): Promise<number> {
@@ -53,10 +95,20 @@ export class NodeRun implements Disposable {
   }
 
   #leave(result: NodeExitEvent["result"]): Promise<number> {
-    this.#left ??= this.#host.leave(this.nodeId, this.name, result);
-    return this.#left;
+    this.#left ??= this.#write(result);
+    return this.#left.durable;
+  }
+
+  #write(result: NodeExitEvent["result"]): Pick<Pushed, "durable"> {
+    try {
+      return this.#host.leave(this.nodeId, this.name, result, NOTHING);
+    } catch (error) {
+      return { durable: refuse(error) };
+    }
   }
 }
+
+const NONE: ReadonlyMap<string, ToolEndEvent> = new Map();
 
 const MAX_REASON_LENGTH = 1000;
 

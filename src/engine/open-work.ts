@@ -68,6 +68,8 @@ export interface CloseOptions {
   readonly now: number;
   /** Calls for which this is true stay open. */
   readonly keep?: (call: OpenCall) => boolean;
+  /** Leave model calls and node runs open. */
+  readonly only?: "calls";
 }
 
 /** Open at once, or call ids over the whole run; code `too_many_open`. */
@@ -86,6 +88,8 @@ export class OpenWork {
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
   readonly #keys = new CallKeys();
   #answeredOutside = false;
+  /** Since the last checkpoint, a node run has sent answer text and failed. */
+  #answeredInVain = false;
   readonly totals = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, tool_calls: 0 };
   frames = 0;
   /** Node runs that were begun. */
@@ -109,7 +113,7 @@ export class OpenWork {
 
   /** What is being done now has sent answer text: it can be neither repeated nor taken back. */
   get hasAnswered(): boolean {
-    return this.#answeredOutside || [...this.#spans.values()].some(({ answered }) => answered);
+    return this.#answeredOutside || this.#answeredInVain || [...this.#spans.values()].some(({ answered }) => answered);
   }
 
   isOpen(nodeId: string): boolean {
@@ -118,6 +122,11 @@ export class OpenWork {
 
   findCall(callId: string): OpenCall | undefined {
     return this.#calls.get(callId);
+  }
+
+  /** The run has or had a call of this id, and may not have another. */
+  knows(callId: string): boolean {
+    return this.#calls.has(callId) || this.#over.has(callId);
   }
 
   /** The user was asked about this call, which is over. */
@@ -203,6 +212,9 @@ export class OpenWork {
         this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id, answered: false });
         return;
       case "node_exit":
+        // Whoever did it again would say it again.
+        if (event.result !== "Ok" && this.#spans.get(nodeId ?? event.id)?.answered === true)
+          this.#answeredInVain = true;
         this.#spans.delete(nodeId ?? event.id);
         return;
       case "message_chunk": {
@@ -218,6 +230,9 @@ export class OpenWork {
         this.totals.total_tokens += event.total_tokens;
         return;
       case "checkpoint":
+        // That of a subgraph is part of what its parent is doing.
+        if ((event.checkpoint_ns ?? "") !== "") return;
+        this.#answeredInVain = false;
         this.checkpoint = { checkpointId: event.checkpoint_id, eventId, step: event.step };
         return;
       case "llm_start":
@@ -301,7 +316,7 @@ export class OpenWork {
   }
 
   /** The events that end all that is open: questions, model calls, tools, then node runs from the inside out. */
-  listClosings({ reason, code, now, keep = () => false }: CloseOptions): readonly Closing[] {
+  listClosings({ reason, code, now, keep = () => false, only }: CloseOptions): readonly Closing[] {
     const closings: Closing[] = [];
     const inside = (nodeId: string | undefined) =>
       nodeId !== undefined && this.#spans.has(nodeId) ? nodeId : undefined;
@@ -319,7 +334,7 @@ export class OpenWork {
         },
       });
     }
-    for (const [llm_call_id, nodeId] of this.#models) {
+    for (const [llm_call_id, nodeId] of only === "calls" ? [] : this.#models) {
       const finish_reason = code === "cancelled" ? "cancelled" : "error";
       closings.push({ nodeId: inside(nodeId), event: { type: "llm_end", llm_call_id, finish_reason } });
     }
@@ -341,6 +356,7 @@ export class OpenWork {
         },
       });
     }
+    if (only === "calls") return closings;
     for (const { nodeId, name } of [...this.#spans.values()].toReversed())
       closings.push({ nodeId, event: { type: "node_exit", id: name, result: { Err: reason } } });
     return closings;

@@ -13,8 +13,8 @@ import type { Log, RunInfo } from "../log/log.ts";
 import type { EventOf } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type Checkpoint, type OpenCall, OpenWork } from "./open-work.ts";
-import type { Run } from "./run.ts";
-import type { RunFailure, RunOrigin } from "./run-contract.ts";
+import { Run } from "./run.ts";
+import type { RunFailure, RunHost } from "./run-contract.ts";
 import { refuse } from "./sequencer.ts";
 import { showWarning } from "./show-warning.ts";
 
@@ -75,23 +75,17 @@ export async function readLastTime(
   return records[0]?.envelope.ts ?? 0;
 }
 
-export interface StoredRun {
-  readonly origin: RunOrigin;
-  readonly work: OpenWork;
-  readonly answer: AnswerText;
-}
-
-/** Reads a run's records back, page by page. */
-export async function readStoredRun(
+/** A run as its records left it, which are read back page by page. */
+export async function restoreRun(
+  host: RunHost,
   log: Log,
-  sessionId: string,
   { runId, firstId, requestId, agent }: RunInfo,
   maxReplyCharacters: number,
-): Promise<StoredRun> {
+): Promise<Run> {
   const work = new OpenWork();
   const answer = new AnswerText(maxReplyCharacters);
   let message: string | undefined;
-  for await (const page of followRecords(log, sessionId, { after: firstId - 1 })) {
+  for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {
       if (record.envelope.run_id !== runId) continue;
       if (record.event.type === "run_start") ({ message } = record.event as EventOf<"run_start">);
@@ -99,7 +93,12 @@ export async function readStoredRun(
       answer.add(record);
     }
   }
-  return { origin: { runId, requestId, agent, message }, work, answer };
+  return new Run(host, { runId, requestId, agent, message }, work, answer);
+}
+
+/** What becomes of a run that nobody goes on with. */
+export function endRun(run: Run): { readonly outcome: "ended"; readonly going: Promise<unknown> } {
+  return { outcome: "ended", going: run.fail(INTERRUPTED) };
 }
 
 /** Decides, and begins what was decided; `going` is what must be waited for. */
@@ -120,7 +119,7 @@ export function recoverRun(
   }
   if (mayGoOn && mayLeave && checkpoint !== undefined) return { outcome: "left" };
   if (mayGoOn && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
-  return { outcome: "ended", going: run.fail(INTERRUPTED) };
+  return endRun(run);
 }
 
 /** A tool nobody can speak for is not run again. */

@@ -6,6 +6,7 @@ import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent } from "../prot
 import type { Draft, Pushed, PushOptions, Sequencer } from "./sequencer.ts";
 
 export interface RunHost {
+  readonly sessionId: string;
   readonly sequencer: Sequencer;
   push(drafts: readonly Draft[], options?: PushOptions): Pushed;
   readonly now: () => number;
@@ -74,6 +75,12 @@ export interface FailOptions {
 export interface CancelOptions {
   readonly summary?: RunEndEvent["summary"] | undefined;
   readonly settle?: Settle | undefined;
+}
+
+export interface CloseCallsOptions {
+  /** Words for the calls' results. */
+  readonly reason?: string;
+  readonly code?: "cancelled" | "interrupted";
 }
 
 /** The command a record answers, made when the record's id is known. */

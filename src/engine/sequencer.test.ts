@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import type { LogLimits } from "../log/log.ts";
 import { LoomError } from "../protocol/index.ts";
@@ -40,14 +41,38 @@ describe("Sequencer", () => {
     const { log, sequencer } = await setUp();
     const gate = hold(log);
     const first = sequencer.push([chunk("a")]);
-    await Promise.resolve();
+    await nextTurn();
     const rest = ["b", "c", "d"].map((text) => sequencer.push([chunk(text)]));
-    await Promise.resolve();
+    await nextTurn();
     expect(log.appends).toHaveLength(1);
     gate.release();
     await Promise.all([first, ...rest].map(({ durable }) => durable));
     expect(log.appends.map(({ entries }) => entries.length)).toEqual([1, 3]);
     expect(await contents(log)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("does not wait for the next turn when much has gathered", async () => {
+    const { log, sequencer } = await setUp();
+    sequencer.push([chunk("a")]);
+    await Promise.resolve();
+    expect(log.appends).toHaveLength(0);
+    const { durable } = sequencer.push([chunk("b".repeat(64 * 1024))]);
+    await Promise.resolve();
+    expect(log.appends.map(({ entries }) => entries.length)).toEqual([2]);
+    await durable;
+    await nextTurn();
+    expect(log.appends).toHaveLength(1);
+  });
+
+  it("tells when a unit is durable, whenever it is asked", async () => {
+    const { log, sequencer } = await setUp();
+    const unit = sequencer.push([chunk("a")]);
+    await sequencer.idle();
+    expect(await unit.durable).toBe(1);
+    log.onAppend = () => Promise.reject(new Error("disk"));
+    const lost = sequencer.push([chunk("b")]);
+    await nextTurn();
+    await expect(lost.durable).rejects.toMatchObject({ code: "store_failed" });
   });
 
   it("never splits a unit, and keeps to the log's limits", async () => {

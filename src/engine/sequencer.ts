@@ -9,6 +9,7 @@
  * - After a failed append nothing is taken until somebody has looked where the log ends, and called `resume`.
  */
 import { Buffer } from "node:buffer";
+import { setImmediate } from "node:timers";
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry, Settlement } from "../log/log.ts";
 import { type AnyEvent, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
@@ -53,13 +54,43 @@ export interface SequencerOptions {
 
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
-interface Unit {
+/** What waits is stored with the next turn of the event loop, or at once when it has grown to this. */
+const EAGER_BYTES = 64 * 1024;
+
+/** Records that are stored together. Most producers of tokens never ask when: the promise is made for those who do. */
+class Unit implements Pushed {
   readonly entries: readonly LogEntry[];
   readonly settle: readonly Settlement[];
   readonly bytes: number;
   readonly lastId: number;
-  readonly resolve: (lastId: number) => void;
-  readonly reject: (error: LoomError) => void;
+  readonly ts: number;
+  #outcome: "waiting" | "durable" | LoomError = "waiting";
+  #waiter: PromiseWithResolvers<number> | undefined;
+
+  constructor(entries: readonly LogEntry[], settle: readonly Settlement[], bytes: number, lastId: number, ts: number) {
+    this.entries = entries;
+    this.settle = settle;
+    this.bytes = bytes;
+    this.lastId = lastId;
+    this.ts = ts;
+  }
+
+  get durable(): Promise<number> {
+    if (this.#outcome === "durable") return Promise.resolve(this.lastId);
+    if (this.#outcome !== "waiting") return refuse(this.#outcome);
+    this.#waiter ??= Promise.withResolvers<number>();
+    return quiet(this.#waiter.promise);
+  }
+
+  resolve(): void {
+    this.#outcome = "durable";
+    this.#waiter?.resolve(this.lastId);
+  }
+
+  reject(error: LoomError): void {
+    this.#outcome = error;
+    this.#waiter?.reject(error);
+  }
 }
 
 interface Waiter {
@@ -78,12 +109,14 @@ export class Sequencer {
   readonly #onFailure: (error: LoomError) => void;
   #queue: Unit[] = [];
   #inFlight = false;
-  #scheduled = false;
+  #scheduled: "soon" | "now" | undefined;
   #waiters: Waiter[] = [];
   #durableId: number;
   #lastId: number;
   #lastTs: number;
   #backlog = 0;
+  /** Bytes of the queue. */
+  #waiting = 0;
   #failure: LoomError | undefined;
 
   constructor(options: SequencerOptions) {
@@ -106,6 +139,11 @@ export class Sequencer {
 
   get backlogBytes(): number {
     return this.#backlog;
+  }
+
+  /** Somebody should wait for `drained`. */
+  get isBehind(): boolean {
+    return this.#backlog > this.#maxBacklogBytes / 2;
   }
 
   get congested(): boolean {
@@ -133,14 +171,13 @@ export class Sequencer {
       });
     const entries = drafts.map((draft, index) => this.#stamp(draft, this.nextId + index, ts));
     const bytes = this.#measure(entries);
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    // Producers of tokens do not look at every promise; the run tells them.
-    promise.catch(() => undefined);
     this.#lastId += entries.length;
     this.#backlog += bytes;
-    this.#queue.push({ entries, settle, bytes, lastId: this.#lastId, resolve, reject });
+    this.#waiting += bytes;
+    const unit = new Unit(entries, settle, bytes, this.#lastId, ts);
+    this.#queue.push(unit);
     this.#schedule();
-    return { lastId: this.#lastId, ts, durable: promise };
+    return unit;
   }
 
   /** Resolves when half of the backlog is free: then many events fit before anybody has to ask again. */
@@ -166,18 +203,20 @@ export class Sequencer {
     this.#lastId = this.#durableId;
     const units = this.#queue;
     this.#queue = [];
+    this.#waiting = 0;
     for (const unit of units) this.#drop(unit, error);
     this.#tellWaiters();
   }
 
   #stamp({ runId, nodeId, event }: Draft, id: number, ts: number): LogEntry {
-    const envelope: StampedEnvelope = {
-      session_id: this.#sessionId,
-      ...(runId === undefined ? {} : { run_id: runId }),
-      ...(nodeId === undefined ? {} : { node_id: nodeId }),
-      event_id: id,
-      ts,
-    };
+    const session_id = this.#sessionId;
+    // An object made whole is much cheaper than one put together.
+    const envelope: StampedEnvelope =
+      runId === undefined
+        ? { session_id, ...(nodeId === undefined ? {} : { node_id: nodeId }), event_id: id, ts }
+        : nodeId === undefined
+          ? { session_id, run_id: runId, event_id: id, ts }
+          : { session_id, run_id: runId, node_id: nodeId, event_id: id, ts };
     try {
       return createEntry({ envelope, event });
     } catch (cause) {
@@ -204,44 +243,55 @@ export class Sequencer {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#inFlight) return;
-    this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      void this.#flush();
-    });
+    if (this.#inFlight) return;
+    if (this.#waiting >= EAGER_BYTES && this.#scheduled !== "now") {
+      this.#scheduled = "now";
+      queueMicrotask(this.#begin);
+    } else if (this.#scheduled === undefined) {
+      this.#scheduled = "soon";
+      setImmediate(this.#begin);
+    }
   }
 
+  readonly #begin = (): void => {
+    this.#scheduled = undefined;
+    void this.#flush();
+  };
+
   async #flush(): Promise<void> {
-    while (this.#queue.length > 0 && !this.#inFlight) {
-      const units = this.#takeBatch();
-      const entries = units.flatMap((unit) => unit.entries);
-      const settle = units.flatMap((unit) => unit.settle);
-      const expectedLastId = this.#durableId;
-      this.#inFlight = true;
-      let error: LoomError | undefined;
-      try {
-        await this.#log.append({
-          sessionId: this.#sessionId,
-          epoch: this.#epoch,
-          expectedLastId,
-          entries,
-          ...(settle.length === 0 ? {} : { settle }),
-        });
-      } catch (cause) {
-        error = asStoreError(cause);
-      }
-      this.#inFlight = false;
-      // `fail` may have been called meanwhile: then nobody is told that it worked.
-      error ??= this.#failure;
-      if (error === undefined) this.#commit(units, entries);
-      else {
-        for (const unit of units) this.#drop(unit, error);
-        const isNews = this.#failure === undefined;
-        this.fail(error);
-        if (isNews) this.#onFailure(error);
-      }
+    if (this.#queue.length === 0 || this.#inFlight) return;
+    const units = this.#takeBatch();
+    const entries: LogEntry[] = [];
+    const settle: Settlement[] = [];
+    for (const unit of units) {
+      for (const entry of unit.entries) entries.push(entry);
+      if (unit.settle.length > 0) settle.push(...unit.settle);
     }
+    this.#inFlight = true;
+    let error: LoomError | undefined;
+    try {
+      await this.#log.append({
+        sessionId: this.#sessionId,
+        epoch: this.#epoch,
+        expectedLastId: this.#durableId,
+        entries,
+        ...(settle.length === 0 ? {} : { settle }),
+      });
+    } catch (cause) {
+      error = asStoreError(cause);
+    }
+    this.#inFlight = false;
+    // `fail` may have been called meanwhile: then nobody is told that it worked.
+    error ??= this.#failure;
+    if (error === undefined) this.#commit(units, entries);
+    else {
+      for (const unit of units) this.#drop(unit, error);
+      const isNews = this.#failure === undefined;
+      this.fail(error);
+      if (isNews) this.#onFailure(error);
+    }
+    // Not at once: a log that answers quickly would be given everything one by one.
+    if (this.#queue.length > 0) this.#schedule();
   }
 
   #takeBatch(): readonly Unit[] {
@@ -255,7 +305,9 @@ export class Sequencer {
       if (count > 0 && (records > maxBatchRecords || bytes > maxBatchBytes)) break;
       count++;
     }
-    return this.#queue.splice(0, count);
+    const units = this.#queue.splice(0, count);
+    for (const unit of units) this.#waiting -= unit.bytes;
+    return units;
   }
 
   #commit(units: readonly Unit[], entries: readonly LogEntry[]): void {
@@ -267,7 +319,7 @@ export class Sequencer {
       // What is durable stays so, whatever those make of it who are told.
       showWarning(error);
     }
-    for (const unit of units) unit.resolve(unit.lastId);
+    for (const unit of units) unit.resolve();
     this.#tellWaiters();
   }
 

@@ -8,17 +8,18 @@ import { randomUUID } from "node:crypto";
 import { describeHolder } from "../log/holder.ts";
 import type { CommandState, Lease, ListOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
-import { type AnyEvent, isLoomError, LoomError, mayLackRun } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { BackOff } from "./back-off.ts";
-import { checkEvent } from "./check-event.ts";
+import { Drivers } from "./drivers.ts";
 import { ErrorReporter } from "./error-reporter.ts";
 import { Inbox, readOrigin } from "./inbox.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
+import { LeftoverRuns } from "./leftover-runs.ts";
 import { OpenWork } from "./open-work.ts";
-import { INTERRUPTED, listLiveRuns, readLastTime, readStoredRun, type RecoveredRun, recoverRun } from "./recovery.ts";
+import { INTERRUPTED, listLiveRuns, readLastTime, type RecoveredRun, restoreRun } from "./recovery.ts";
 import { Run } from "./run.ts";
-import type { RunFailure, RunHost, RunOrigin, Settle } from "./run-contract.ts";
+import type { RunHost, RunOrigin, Settle } from "./run-contract.ts";
 import {
   type CloseOptions,
   type RunRequest,
@@ -26,8 +27,9 @@ import {
   type SessionEnd,
   type SessionOptions,
 } from "./session-options.ts";
-import { type Draft, type Pushed, type PushOptions, quiet, Sequencer } from "./sequencer.ts";
-import { TodoLists } from "./todo-lists.ts";
+import { quiet, Sequencer } from "./sequencer.ts";
+import { SessionRecords } from "./session-records.ts";
+import { Turns } from "./turns.ts";
 import { Waker } from "./waker.ts";
 
 /** Takes the session's lease, recovers what its last writer left, and begins to carry out commands. */
@@ -37,8 +39,7 @@ export function openSession(log: Log, sessionId: string, options: SessionOptions
 
 export class Session implements AsyncDisposable {
   readonly sessionId: string;
-  readonly #recovered: RecoveredRun[] = [];
-  readonly #log: Log;
+  readonly log: Log;
   readonly #options: SessionOptions & typeof SESSION_DEFAULTS;
   readonly #now: () => number;
   readonly #sequencer: Sequencer;
@@ -47,19 +48,15 @@ export class Session implements AsyncDisposable {
   readonly #waker: Waker;
   readonly #backOff: BackOff;
   readonly #reporter: ErrorReporter;
-  #todos = new TodoLists();
+  readonly #records: SessionRecords;
   readonly #host: RunHost;
   readonly #listeners = new Set<(entries: readonly LogEntry[]) => void>();
-  /** Those who wait for the turn of a message of their own, by command. */
-  readonly #waiters = new Map<string, PromiseWithResolvers<Run>>();
-  readonly #going = new Set<Promise<unknown>>();
+  readonly #turns: Turns;
+  readonly #drivers: Drivers;
+  readonly #leftovers: LeftoverRuns;
   readonly #ended = Promise.withResolvers<SessionEnd>();
   #turn: Promise<unknown> = Promise.resolve();
   #live: Run | undefined;
-  /** The live run has nobody who goes on with it, and ends when the user has answered. */
-  #abandoned: Run | undefined;
-  /** The live run is for somebody else to go on with. */
-  #left: Run | undefined;
   #stopped: LoomError | undefined;
   #closing: Promise<void> | undefined;
   #unwatch: () => void = () => undefined;
@@ -67,10 +64,11 @@ export class Session implements AsyncDisposable {
   private constructor(log: Log, lease: Lease, lastTs: number, options: SessionOptions) {
     const { sessionId, epoch, lastId } = lease;
     this.sessionId = sessionId;
-    this.#log = log;
+    this.log = log;
     this.#options = { ...SESSION_DEFAULTS, ...options };
     this.#now = options.now ?? Date.now;
     this.#reporter = new ErrorReporter(options.onError);
+    this.#drivers = new Drivers(this.#reporter);
     this.#keeper = new LeaseKeeper(log, lease, {
       ttlMs: this.#options.ttlMs,
       onLost: (error) => this.#fence(error),
@@ -92,8 +90,10 @@ export class Session implements AsyncDisposable {
     });
     this.#waker = new Waker(this.#options.inboxMs, () => this.#takeTurn(() => this.#carryOut()));
     this.#backOff = new BackOff(this.#options.repairMs, () => this.repair());
-    const push = (drafts: readonly Draft[], pushOptions?: PushOptions): Pushed => this.#push(drafts, pushOptions);
+    this.#records = new SessionRecords(this.#sequencer, this.#options.maxNameLength);
+    const push: RunHost["push"] = (drafts, pushOptions) => this.#records.push(drafts, pushOptions);
     this.#host = {
+      sessionId,
       sequencer: this.#sequencer,
       push,
       now: this.#now,
@@ -107,12 +107,29 @@ export class Session implements AsyncDisposable {
         sessionId,
         now: this.#now,
         push,
-        onRefused: (commandId, error) => this.#refuseWaiter(commandId, error),
+        onRefused: (commandId, error) => this.#turns.refuse(commandId, error),
         liveRun: () => this.#live,
         nextId: () => this.#sequencer.nextId,
       },
       this.#options,
     );
+    this.#turns = new Turns({
+      log,
+      sessionId,
+      inbox: this.#inbox,
+      maxQueuedRuns: this.#options.maxQueuedRuns,
+      carriesOutAll: options.onRun !== undefined,
+      onChange: () => this.#keepAlive(),
+    });
+    this.#leftovers = new LeftoverRuns({
+      options,
+      drivers: this.#drivers,
+      restore: (info) => this.#restore(info),
+      onLive: (run) => {
+        this.#live = run;
+      },
+      onAnswered: () => this.#waker.wake(),
+    });
   }
 
   static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
@@ -130,8 +147,8 @@ export class Session implements AsyncDisposable {
 
   async #init(): Promise<void> {
     try {
-      await this.#todos.load(this.#log, this.sessionId);
-      await this.#takeTurn(() => this.#recover());
+      await this.#records.load(this.log, this.sessionId);
+      await this.#takeTurn(async () => this.#leftovers.recover(await listLiveRuns(this.log, this.sessionId)));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "the session could not be opened", {}, { cause: error });
       this.#live?.die(this.#stopped);
@@ -139,14 +156,14 @@ export class Session implements AsyncDisposable {
       this.#keeper.stop();
       throw error;
     }
-    this.#unwatch = this.#log.watch(this.sessionId, () => this.#waker.hint(), { hintsOnly: true });
+    this.#unwatch = this.log.watch(this.sessionId, () => this.#waker.hint(), { hintsOnly: true });
     this.#keepAlive();
     this.#waker.hint();
   }
 
   /** What became of the runs that were live when the session was opened. */
   get recovered(): readonly RecoveredRun[] {
-    return this.#recovered;
+    return this.#leftovers.recovered;
   }
 
   get liveRun(): Run | undefined {
@@ -160,7 +177,7 @@ export class Session implements AsyncDisposable {
 
   /** The session's runs, newest first. */
   runs(options?: ListOptions): Promise<readonly RunInfo[]> {
-    return this.#log.listRuns(this.sessionId, options);
+    return this.log.listRuns(this.sessionId, options);
   }
 
   /** Calls `listener` with what has become durable, in order; returns how to stop it. */
@@ -172,7 +189,7 @@ export class Session implements AsyncDisposable {
   /** Starts a run, or waits for its turn; resolves when its `run_start` is durable. */
   async startRun(request: RunRequest = {}): Promise<Run> {
     const started = await this.#takeTurn(() => this.#startOrQueue(request));
-    return "run" in started ? started.run : started.turn.promise;
+    return "run" in started ? started.run : started.turn;
   }
 
   /** A record of the session itself, outside any run: a to-do list, say, or `custom`; see `mayLackRun`. */
@@ -183,15 +200,8 @@ export class Session implements AsyncDisposable {
   async #record(event: AnyEvent): Promise<number> {
     this.#assertOpen();
     if (this.#sequencer.failure !== undefined) await this.repair();
-    return this.#pushRecord(event).durable;
-  }
-
-  #pushRecord(event: AnyEvent): Pushed {
     try {
-      const checked = checkEvent(event, this.#options.maxNameLength);
-      if (!mayLackRun(checked))
-        throw new LoomError("invalid_event", `\`${checked.type}\` belongs to a run`, { path: "type" });
-      return this.#push([{ event: checked }]);
+      return await this.#records.pushRunless(event).durable;
     } catch (error) {
       this.#reporter.reportRefusal(error);
       throw error;
@@ -207,8 +217,8 @@ export class Session implements AsyncDisposable {
   async idle(): Promise<void> {
     for (;;) {
       await this.#takeTurn(() => this.#carryOut());
-      if (this.#going.size === 0) return;
-      await Promise.allSettled(this.#going);
+      if (this.#drivers.size === 0) return;
+      await this.#drivers.settled();
     }
   }
 
@@ -231,21 +241,21 @@ export class Session implements AsyncDisposable {
     const live = this.#live;
     if (live !== undefined) {
       const waits = live.work.waiting.length > 0 && !live.work.hasAnswered;
-      if (how === "leave" || waits || live === this.#left) live.die(error);
+      if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.die(error);
       else await live.fail({ ...INTERRUPTED, message: "the session was closed" }).catch(() => undefined);
     }
-    for (const commandId of this.#waiters.keys()) this.#refuseWaiter(commandId, error);
+    this.#turns.refuseAll(error);
     await this.#sequencer.idle().catch(() => undefined);
     this.#sequencer.fail(error);
     this.#keeper.stop();
     // A lease that cannot be given back runs out.
-    await this.#log.release(this.#keeper.lease).catch(() => undefined);
+    await this.log.release(this.#keeper.lease).catch(() => undefined);
     this.#ended.resolve({ reason: "closed" });
   }
 
   /** The process stays for a run, for those who wait for one, and for messages it has an agent for. */
   #keepAlive(): void {
-    const isNeeded = this.#live !== undefined || this.#waiters.size > 0 || this.#options.onRun !== undefined;
+    const isNeeded = this.#live !== undefined || this.#turns.size > 0 || this.#options.onRun !== undefined;
     this.#keeper.keepAlive(isNeeded && this.#stopped === undefined);
   }
 
@@ -256,7 +266,7 @@ export class Session implements AsyncDisposable {
     this.#sequencer.fail(error);
     this.#live?.die(error);
     this.#live = undefined;
-    for (const commandId of this.#waiters.keys()) this.#refuseWaiter(commandId, error);
+    this.#turns.refuseAll(error);
     this.#ended.resolve({ reason: "fenced", error });
   }
 
@@ -270,13 +280,6 @@ export class Session implements AsyncDisposable {
     if (this.#stopped !== undefined) throw this.#stopped;
   }
 
-  #push(drafts: readonly Draft[], options?: PushOptions): Pushed {
-    for (const { event } of drafts) this.#todos.assert(event);
-    const pushed = this.#sequencer.push(drafts, options);
-    for (const { event } of drafts) this.#todos.add(event);
-    return pushed;
-  }
-
   /** One after the other. */
   #takeTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(() => {
@@ -287,9 +290,7 @@ export class Session implements AsyncDisposable {
     return turn;
   }
 
-  async #startOrQueue(
-    request: RunRequest,
-  ): Promise<{ readonly run: Run } | { readonly turn: PromiseWithResolvers<Run> }> {
+  async #startOrQueue(request: RunRequest): Promise<{ readonly run: Run } | { readonly turn: Promise<Run> }> {
     const { whenBusy = "enqueue", ...asked } = request;
     if (this.#sequencer.failure !== undefined) await this.#repair();
     // A cancel that came before must be known.
@@ -297,38 +298,18 @@ export class Session implements AsyncDisposable {
     const origin = { ...asked, runId: asked.runId ?? randomUUID() };
     await this.#assertNew(origin);
     if (whenBusy === "interrupt") await this.#live?.cancel("interrupted by a new message");
-    else if (this.#live !== undefined || this.#findNext() !== undefined) {
+    else if (this.#live !== undefined || this.#turns.findNext() !== undefined) {
       if (whenBusy === "reject")
         throw new LoomError("run_live", "another run is live", { run_id: this.#live?.runId ?? "" });
-      return { turn: await this.#enqueue(origin) };
+      return this.#turns.enqueue(origin);
     }
     return { run: await this.#begin(origin) };
   }
 
   async #assertNew({ runId }: RunOrigin): Promise<void> {
     assertName("run", runId);
-    if (this.#live?.runId === runId || (await this.#log.getRun(this.sessionId, runId)) !== undefined)
+    if (this.#live?.runId === runId || (await this.log.getRun(this.sessionId, runId)) !== undefined)
       throw new LoomError("run_exists", `session "${this.sessionId}" has a run ${runId} already`, { run_id: runId });
-  }
-
-  async #enqueue({ runId, requestId, message, agent, source }: RunOrigin): Promise<PromiseWithResolvers<Run>> {
-    const { maxQueuedRuns } = this.#options;
-    if (this.#inbox.queue.length >= maxQueuedRuns)
-      throw new LoomError("queue_full", `${maxQueuedRuns} messages wait already`, { limit: maxQueuedRuns });
-    const body = {
-      run_id: runId,
-      ...(requestId === undefined ? {} : { request_id: requestId }),
-      ...(message === undefined ? {} : { message }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(source === undefined ? {} : { source }),
-    };
-    const commandId = randomUUID();
-    await this.#log.submit({ commandId, sessionId: this.sessionId, kind: "enqueue", body });
-    const turn = Promise.withResolvers<Run>();
-    turn.promise.catch(() => undefined);
-    this.#waiters.set(commandId, turn);
-    this.#keepAlive();
-    return turn;
   }
 
   async #begin(origin: RunOrigin, settle?: Settle): Promise<Run> {
@@ -348,20 +329,16 @@ export class Session implements AsyncDisposable {
     return run;
   }
 
-  /** The message that is next, if somebody here can carry it out. */
-  #findNext(): CommandState | undefined {
-    const { onRun } = this.#options;
-    return this.#inbox.queue.find(({ commandId }) => onRun !== undefined || this.#waiters.has(commandId));
-  }
-
   async #carryOut(): Promise<void> {
     this.#waker.begin();
     if (this.#sequencer.failure !== undefined) return;
     await this.#inbox.pass();
-    if (this.#abandoned !== undefined && this.#abandoned.work.waiting.length === 0)
-      await this.#abandoned.fail(INTERRUPTED);
-    for (let next = this.#findNext(); next !== undefined && this.#live === undefined; next = this.#findNext())
+    await this.#leftovers.endAnswered();
+    while (this.#live === undefined) {
+      const next = this.#turns.findNext();
+      if (next === undefined) return;
       await this.#beginQueued(next);
+    }
   }
 
   async #beginQueued({ commandId, body }: CommandState): Promise<void> {
@@ -385,45 +362,15 @@ export class Session implements AsyncDisposable {
       await this.#inbox.refuse(commandId, error);
       return;
     }
-    const waiter = this.#waiters.get(commandId);
-    this.#waiters.delete(commandId);
-    this.#keepAlive();
-    if (waiter !== undefined) waiter.resolve(run);
-    else if (run.status === "live") this.#drive(run, async () => this.#options.onRun?.(run, origin));
-  }
-
-  /** Sees to it that a run ends when whoever carries it out does. */
-  #drive(run: Run, work: () => Promise<unknown>): void {
-    const going = (async () => {
-      try {
-        await work();
-        if (run.status === "live") await run.finish();
-      } catch (error) {
-        if (run.status === "live") await run.fail(this.#describeFailure(error));
-      }
-    })().catch(() => undefined);
-    this.#going.add(going);
-    void going.then(() => this.#going.delete(going));
-  }
-
-  /** Errors of ours may be shown; of any other the user sees an id only. */
-  #describeFailure(error: unknown): RunFailure {
-    if (isLoomError(error)) return { message: error.message, code: error.code };
-    const error_id = this.#reporter.report(error);
-    return { message: "the run failed unexpectedly", code: "run_failed", details: { error_id } };
+    if (this.#turns.give(commandId, run) || run.status !== "live") return;
+    this.#drivers.drive(run, async () => this.#options.onRun?.(run, origin));
   }
 
   #onEnd(runId: string): void {
     if (this.#live?.runId === runId) this.#live = undefined;
-    if (this.#abandoned?.runId === runId) this.#abandoned = undefined;
+    this.#leftovers.forget(runId);
     this.#keepAlive();
     this.#waker.wake();
-  }
-
-  #refuseWaiter(commandId: string, error: LoomError): void {
-    this.#waiters.get(commandId)?.reject(error);
-    this.#waiters.delete(commandId);
-    this.#keepAlive();
   }
 
   #onFailure(error: LoomError): void {
@@ -433,7 +380,7 @@ export class Session implements AsyncDisposable {
     }
     this.#live?.die(error);
     this.#live = undefined;
-    this.#abandoned = undefined;
+    this.#leftovers.forget();
     this.#keepAlive();
     this.#backOff.plan();
   }
@@ -441,15 +388,14 @@ export class Session implements AsyncDisposable {
   async #repair(): Promise<void> {
     const { failure } = this.#sequencer;
     if (failure === undefined) return;
-    const info = await this.#log.getSession(this.sessionId);
+    const info = await this.log.getSession(this.sessionId);
     if (info?.epoch !== this.#keeper.lease.epoch) {
       this.#fence(new LoomError("fenced", `session "${this.sessionId}" has passed to another writer`));
       this.#assertOpen();
     }
     this.#sequencer.resume(info?.lastId ?? 0);
-    this.#todos = new TodoLists();
-    await this.#todos.load(this.#log, this.sessionId);
-    for (const dead of await listLiveRuns(this.#log, this.sessionId)) {
+    await this.#records.load(this.log, this.sessionId);
+    for (const dead of await listLiveRuns(this.log, this.sessionId)) {
       const run = await this.#restore(dead);
       await run.fail({ message: "the log could not be written", code: "store_failed", recoverable: true });
     }
@@ -457,33 +403,7 @@ export class Session implements AsyncDisposable {
     this.#waker.wake();
   }
 
-  async #restore(info: RunInfo): Promise<Run> {
-    const { maxReplyCharacters } = this.#options;
-    const { origin, work, answer } = await readStoredRun(this.#log, this.sessionId, info, maxReplyCharacters);
-    return new Run(this.#host, origin, work, answer);
+  #restore(info: RunInfo): Promise<Run> {
+    return restoreRun(this.#host, this.log, info, this.#options.maxReplyCharacters);
   }
-
-  async #recover(): Promise<void> {
-    const dead = await listLiveRuns(this.#log, this.sessionId);
-    const { deadRuns, onRun } = this.#options;
-    const mayLeave = deadRuns === "leave" && onRun === undefined;
-    for (const [index, info] of dead.entries()) {
-      const run = await this.#restore(info);
-      // One run is live at a time: only the newest can go on.
-      const isLast = index === dead.length - 1;
-      this.#live = run;
-      const { outcome, going } = isLast ? recoverRun(run, { ...this.#options, mayLeave }) : end(run);
-      this.#recovered.push({ runId: run.runId, outcome });
-      if (outcome === "resumed") this.#drive(run, async () => going);
-      else await going;
-      if (outcome === "left") this.#left = run;
-      if (outcome !== "waiting") continue;
-      this.#abandoned = run;
-      void run.answered().then(() => this.#waker.wake());
-    }
-  }
-}
-
-function end(run: Run): ReturnType<typeof recoverRun> {
-  return { outcome: "ended", going: run.fail(INTERRUPTED) };
 }

@@ -113,7 +113,11 @@ describe("StreamingEngine", () => {
     const log = await createFaultyLog();
     const { engine } = await start({ log });
     await engine.emitToolCallStart("t", "tool", "", {});
-    expect(log.appends.at(-1)?.entries.map(({ record }) => record.event.type)).toEqual(["tool_call", "tool_start"]);
+    expect(log.appends.at(-1)?.entries.map(({ record }) => record.event.type)).toEqual([
+      "node_enter",
+      "tool_call",
+      "tool_start",
+    ]);
     await engine.emitToolCallEnd("t", "failed", undefined, { message: "no", code: "E1" });
     await engine.emitContent("Hello ");
     await engine.emitContent("there", "text", true);

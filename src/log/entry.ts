@@ -42,6 +42,17 @@ export function assertBatch({ sessionId, expectedLastId, entries }: Append, limi
   if (bytes > limits.maxBatchBytes) throw tooLarge(`a batch may have ${limits.maxBatchBytes} bytes, not ${bytes}`);
 }
 
+/** The same of records a session is made with; see `CreateOptions`. */
+export function assertFirstEntries(
+  sessionId: string,
+  firstId: number,
+  entries: readonly LogEntry[],
+  { maxEventBytes, maxForkBytes, ...limits }: LogLimits,
+): void {
+  const most = { ...limits, maxEventBytes, maxForkBytes, maxBatchRecords: Infinity, maxBatchBytes: maxForkBytes };
+  assertBatch({ sessionId, epoch: 0, expectedLastId: firstId - 1, entries }, most);
+}
+
 function tooLarge(message: string): LoomError {
   return new LoomError("batch_too_large", message);
 }

@@ -68,11 +68,11 @@ export class Feed {
       // An append may be longer than a page: nobody is given more at once than a read gives.
       for (const piece of splitPage(page, this.#limits)) {
         channel.pages.push(piece);
-        channel.bytes += piece.text.length;
+        channel.bytes += piece.characters;
       }
     }
     while (channel.bytes > this.#maxBytes && channel.pages.length > 1) {
-      channel.bytes -= channel.pages.shift()?.text.length ?? 0;
+      channel.bytes -= channel.pages.shift()?.characters ?? 0;
     }
     this.hint(sessionId);
   }
@@ -108,7 +108,7 @@ export class Feed {
       if (page === undefined || page.lastId <= after) return undefined;
       if (page.after === after) return page;
       if (page.after < after) {
-        const rest = page.texts.slice(after - page.after).join("\n");
+        const rest = page.texts.slice(after - page.after);
         return new Page(sessionId, after, page.lastId, rest, page.incarnation);
       }
     }
@@ -122,9 +122,9 @@ function clear(channel: Channel): void {
 }
 
 function splitPage(page: Page, { maxPageRecords, maxPageBytes }: PageLimits): readonly Page[] {
-  const { sessionId, incarnation, text, length } = page;
+  const { sessionId, incarnation, length } = page;
   // A character has at most three bytes: most pages need not be measured.
-  const isShort = text.length * 3 <= maxPageBytes || Buffer.byteLength(text) <= maxPageBytes;
+  const isShort = page.characters * 3 <= maxPageBytes || Buffer.byteLength(page.text) <= maxPageBytes;
   if (isShort && length <= maxPageRecords) return [page];
   const { texts } = page;
   const pieces: Page[] = [];
@@ -135,7 +135,7 @@ function splitPage(page: Page, { maxPageRecords, maxPageBytes }: PageLimits): re
       if (room < 0 && end > from) break;
     }
     const after = page.after + from;
-    pieces.push(new Page(sessionId, after, after + end - from, texts.slice(from, end).join("\n"), incarnation));
+    pieces.push(new Page(sessionId, after, after + end - from, texts.slice(from, end), incarnation));
     from = end;
   }
   return pieces;

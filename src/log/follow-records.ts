@@ -73,7 +73,7 @@ export async function* followRecords(
 }
 
 /** Lets others have their turn now and then: a log that answers at once would keep the process to itself. */
-function createTurns(): () => Promise<void> | undefined {
+export function createTurns(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < MAX_TURN_MS) return undefined;

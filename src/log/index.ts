@@ -1,4 +1,5 @@
 /** The log: sessions as append-only records, and the ways to read them on, as records, as frames, as files. */
+export { type Checkpoint, type CheckpointInfo, listCheckpoints, readCheckpoint } from "./checkpoints.ts";
 export {
   createCursorFormat,
   type Cursor,
@@ -9,6 +10,7 @@ export {
 } from "./cursor.ts";
 export { createEntry } from "./entry.ts";
 export { followRecords, type FollowOptions, RECHECK_MS } from "./follow-records.ts";
+export { forkSession, type ForkedSession, type ForkOptions } from "./fork-session.ts";
 export { describeHolder } from "./holder.ts";
 export {
   type AcquireOptions,
@@ -17,6 +19,7 @@ export {
   type CommandKind,
   type CommandOutcome,
   type CommandState,
+  type CreateOptions,
   type Landmark,
   type LandmarkKind,
   type Lease,

@@ -4,6 +4,7 @@
 import { describe } from "vitest";
 import { describeAppending } from "./log-append.contract.ts";
 import { describeCommands } from "./log-commands.contract.ts";
+import { describeForks } from "./log-fork.contract.ts";
 import { describeIndexes } from "./log-index.contract.ts";
 import { describeLeases } from "./log-leases.contract.ts";
 import { describeReading } from "./log-read.contract.ts";
@@ -26,6 +27,7 @@ export function describeLog(name: string, store: LogStore, { numRuns = 1000 }: L
     describeIndexes(store);
     describeCommands(store);
     describeRetention(store);
+    describeForks(store);
     describeWalk(store, process.env["LOOM_LONG"] === "1" ? 20 * numRuns : numRuns);
   });
 }

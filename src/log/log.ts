@@ -168,6 +168,8 @@ export interface LogLimits {
   /** Of one append. Code `batch_too_large`. */
   readonly maxBatchRecords: number;
   readonly maxBatchBytes: number;
+  /** Of the records a session is made with: a fork. Code `batch_too_large`. */
+  readonly maxForkBytes: number;
   /** Of one read, whatever was asked for. */
   readonly maxPageRecords: number;
   readonly maxPageBytes: number;
@@ -183,6 +185,7 @@ export const LOG_LIMITS: LogLimits = {
   maxEventBytes: 1024 * 1024,
   maxBatchRecords: 10_000,
   maxBatchBytes: 8 * 1024 * 1024,
+  maxForkBytes: 64 * 1024 * 1024,
   maxPageRecords: 1000,
   maxPageBytes: 1024 * 1024,
   maxPendingCommands: 1000,
@@ -190,17 +193,25 @@ export const LOG_LIMITS: LogLimits = {
   maxFeedBytes: 1024 * 1024,
 };
 
+export interface CreateOptions {
+  readonly title?: string;
+  /** Where a new one begins: an import or a fork of a pruned session. */
+  readonly firstId?: number;
+  /**
+   * The records it has from the beginning: the session is made with all of them or not at all, and refused as
+   * `session_exists` where it is there already.
+   */
+  readonly entries?: readonly LogEntry[];
+}
+
 /** Characters of a session's, run's or command's name. Code `invalid_name`. */
 export const MAX_NAME_LENGTH = 256;
 
 export interface Log {
   readonly limits: LogLimits;
 
-  /** Makes the session unless it is there already. `firstId` is where a new one begins: an import of a pruned session. */
-  createSession(
-    sessionId: string,
-    options?: { readonly title?: string; readonly firstId?: number },
-  ): Promise<SessionInfo>;
+  /** Makes the session unless it is there already. */
+  createSession(sessionId: string, options?: CreateOptions): Promise<SessionInfo>;
   getSession(sessionId: string): Promise<SessionInfo | undefined>;
   /** In the order of their making, newest first. */
   listSessions(options?: ListOptions): Promise<readonly SessionInfo[]>;
@@ -237,8 +248,8 @@ export interface Log {
   /** Where the records begin that an encoder must see to go on after record `id`: see `stream.ts`. */
   findFoldStart(sessionId: string, id: number): Promise<number>;
   getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined>;
-  /** Newest first. */
-  listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number): Promise<readonly Landmark[]>;
+  /** Newest first; `before`: only those that lie before this record. */
+  listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before?: number): Promise<readonly Landmark[]>;
 
   /** Refused as `command_conflict` when the id stands for something else, as `inbox_full` past the limit. */
   submit(command: Command): Promise<CommandState>;

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { LoomError } from "../protocol/index.ts";
-import { assertBatch } from "./entry.ts";
+import { assertBatch, assertFirstEntries } from "./entry.ts";
 import { Feed } from "./feed.ts";
 import { isHolderGone } from "./holder.ts";
 import { findIndexChanges } from "./index-changes.ts";
@@ -14,6 +14,7 @@ import {
   type Append,
   type Command,
   type CommandState,
+  type CreateOptions,
   type Landmark,
   type LandmarkKind,
   type Lease,
@@ -42,6 +43,7 @@ import {
   isSameCommand,
   isSameOutcome,
   leaseHeld,
+  sessionExists,
   SETTLED_COMMANDS_MS,
   unknownPlace,
   unknownSession,
@@ -93,11 +95,15 @@ export class MemoryLog implements Log {
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
-  async createSession(
-    sessionId: string,
-    { title, firstId = 1 }: { readonly title?: string; readonly firstId?: number } = {},
-  ): Promise<SessionInfo> {
-    return this.#describe(this.#open(sessionId, title, firstId));
+  async createSession(sessionId: string, { title, firstId = 1, entries }: CreateOptions = {}): Promise<SessionInfo> {
+    if (entries !== undefined) {
+      assertFirstId(firstId);
+      assertFirstEntries(sessionId, firstId, entries, this.limits);
+      if (this.#sessions.has(sessionId)) throw sessionExists(sessionId);
+    }
+    const session = this.#open(sessionId, title, firstId);
+    if (entries !== undefined) this.#write(session, { sessionId, epoch: 0, expectedLastId: firstId - 1, entries });
+    return this.#describe(session);
   }
 
   async getSession(sessionId: string): Promise<SessionInfo | undefined> {
@@ -194,10 +200,10 @@ export class MemoryLog implements Log {
   }
 
   #write(session: MemorySession, { sessionId, expectedLastId, entries, settle = [] }: Append): void {
-    const text = entries.map((entry) => entry.text).join("\n");
-    for (const entry of entries) {
-      session.texts.push(entry.text);
-      session.bytes += Buffer.byteLength(entry.text);
+    const texts = entries.map((entry) => entry.text);
+    for (const text of texts) {
+      session.texts.push(text);
+      session.bytes += Buffer.byteLength(text);
     }
     const { begins, ends, landmarks } = findIndexChanges(entries);
     const times: number[] = [];
@@ -225,7 +231,7 @@ export class MemoryLog implements Log {
       if (command !== undefined) session.commands.set(commandId, { ...command, outcome: copyJson(outcome) });
     }
     if (entries.length > 0)
-      this.#feed.publish(new Page(sessionId, expectedLastId, lastIdOf(session), text, session.incarnation));
+      this.#feed.publish(new Page(sessionId, expectedLastId, lastIdOf(session), texts, session.incarnation));
     else this.#feed.hint(sessionId);
   }
 
@@ -254,7 +260,7 @@ export class MemoryLog implements Log {
       if (room < 0 && end > from) break;
       end++;
     }
-    return new Page(sessionId, after, after + (end - from), session.texts.slice(from, end).join("\n"));
+    return new Page(sessionId, after, after + (end - from), session.texts.slice(from, end));
   }
 
   peek(sessionId: string, after: number): Page | undefined {
@@ -293,8 +299,15 @@ export class MemoryLog implements Log {
     return this.#get(sessionId).landmarks.get(`${kind}:${key}`);
   }
 
-  async listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number): Promise<readonly Landmark[]> {
-    const all = [...this.#get(sessionId).landmarks.values()].filter((landmark) => landmark.kind === kind);
+  async listLandmarks(
+    sessionId: string,
+    kind: LandmarkKind,
+    limit?: number,
+    before = Number.POSITIVE_INFINITY,
+  ): Promise<readonly Landmark[]> {
+    const all = [...this.#get(sessionId).landmarks.values()].filter(
+      (landmark) => landmark.kind === kind && landmark.eventId < before,
+    );
     return all.toReversed().slice(0, boundList(limit));
   }
 

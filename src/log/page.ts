@@ -15,16 +15,38 @@ export class Page {
   readonly lastId: number;
   /** Of the session it was read from, where that is known: in memory a name may stand for the session before. */
   readonly incarnation: string | undefined;
-  /** Frames joined by line feeds, without one at the end. */
-  readonly text: string;
+  #text: string | undefined;
+  #texts: readonly string[] | undefined;
   #records: readonly StampedRecord[] | undefined;
 
-  constructor(sessionId: string, after: number, lastId: number, text: string, incarnation?: string) {
+  /** `text` is its frames, one by one or joined by line feeds: as they are at hand. */
+  constructor(
+    sessionId: string,
+    after: number,
+    lastId: number,
+    text: string | readonly string[],
+    incarnation?: string,
+  ) {
     this.sessionId = sessionId;
     this.after = after;
     this.lastId = lastId;
-    this.text = text;
+    if (typeof text === "string") this.#text = text;
+    else this.#texts = text;
     this.incarnation = incarnation;
+  }
+
+  /** Frames joined by line feeds, without one at the end. */
+  get text(): string {
+    this.#text ??= this.#texts?.join("\n") ?? "";
+    return this.#text;
+  }
+
+  /** Characters of its text. */
+  get characters(): number {
+    if (this.#text !== undefined || this.#texts === undefined) return this.text.length;
+    let sum = Math.max(0, this.#texts.length - 1);
+    for (const text of this.#texts) sum += text.length;
+    return sum;
   }
 
   get isEmpty(): boolean {
@@ -36,7 +58,8 @@ export class Page {
   }
 
   get texts(): readonly string[] {
-    return this.isEmpty ? [] : this.text.split("\n");
+    this.#texts ??= this.isEmpty ? [] : this.text.split("\n");
+    return this.#texts;
   }
 
   /** Throws `store_corrupt` where a text is no record, or not the one its place asks for, or one is missing. */

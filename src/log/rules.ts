@@ -45,6 +45,13 @@ export function leaseHeld(sessionId: string, holder: string): LoomError {
   return new LoomError("lease_held", `session "${sessionId}" is being written by somebody else`, { holder });
 }
 
+/** `reason` says why what is there cannot be taken for what was asked for. */
+export function sessionExists(sessionId: string, reason?: string): LoomError {
+  const details = { session_id: sessionId, ...(reason === undefined ? {} : { reason }) };
+  const more = reason === undefined ? "" : `, and ${reason}`;
+  return new LoomError("session_exists", `there is a session "${sessionId}" already${more}`, details);
+}
+
 /** A list cannot go on after an item that is not in it. */
 export function unknownPlace(after: string): LoomError {
   return new LoomError("cursor_invalid", `the list has no "${after}" to go on after`);

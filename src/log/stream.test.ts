@@ -8,11 +8,12 @@ import {
   makeRun,
   mixedSessionArbitrary,
   namelessSessionArbitrary,
+  statefulSessionArbitrary,
   writeRecords,
 } from "../../test/log-sessions.ts";
 import { FORMS } from "../../test/vectors.ts";
 import { createRecordReader, DIALECTS } from "../dialects/index.ts";
-import type { StampedRecord } from "../protocol/index.ts";
+import { findStreamMode, isDelta, StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
 import { formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
@@ -22,7 +23,7 @@ import { openStream, type StreamFrame, type StreamOptions, type StreamPlace } fr
 const LONG = process.env["LOOM_LONG"] === "1";
 const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 20, cuts: 20, records: 20_000 };
 
-type Form = Pick<StreamOptions, "dialect" | "encoderOptions">;
+type Form = Pick<StreamOptions, "dialect" | "encoderOptions" | "modes">;
 
 const STREAMS: readonly (readonly [string, Form])[] = [
   ...Object.entries(FORMS).map(([name, { dialect, options }]): [string, Form] => [
@@ -57,6 +58,37 @@ async function expectResumable(log: Log, form: Form, texts: readonly string[] | 
     await expect(read(log, { ...form, cursor, skip: rest.length + 1 })).rejects.toMatchObject({ code: "cursor_ahead" });
   }
 }
+
+/** What each reader is to be given, in the plainest way: all records are read, and each knows which came before it. */
+function showRecords(records: readonly StampedRecord[], { dialect, modes }: Form): StampedRecord[] {
+  const folds = new Map<string | undefined, StateFold>();
+  const shown: StampedRecord[] = [];
+  for (const record of records) {
+    const { envelope, event } = record;
+    let fold = folds.get(envelope.run_id);
+    if (fold === undefined) folds.set(envelope.run_id, (fold = new StateFold()));
+    fold.add(event);
+    const mode = findStreamMode(event.type);
+    if (modes === undefined ? isDelta(event) : modes !== "all" && mode !== "always" && !modes.includes(mode)) continue;
+    const before = shown.at(-1)?.envelope.event_id ?? 0;
+    const isJump = dialect === "loom" && before !== envelope.event_id - 1;
+    shown.push({
+      envelope: isJump ? { ...envelope, prev_event_id: before } : envelope,
+      event: modes === undefined ? event : fold.show(event),
+    });
+  }
+  return shown;
+}
+
+const MODES: readonly (StreamModes | undefined)[] = [
+  undefined,
+  "all",
+  [],
+  ["messages"],
+  ["values"],
+  ["updates", "nodes"],
+  ["tools", "custom", "checkpoints"],
+];
 
 /** The stored texts, or what one encoder makes of all records as they are read back from those. */
 function encode(records: readonly StampedRecord[], { dialect, encoderOptions }: Form): string[] {
@@ -94,26 +126,58 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     );
   });
 
+  test.each(STREAMS)(
+    "%s: the events that were asked for, with states whole, wherever it was cut",
+    async (_name, form) => {
+      await fc.assert(
+        fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
+          const log = await open({ maxPageRecords: 7 });
+          await writeRecords(log, records, 13);
+          const asked = { ...form, modes };
+          const isStored = form.dialect === "loom" && form.encoderOptions === undefined;
+          const readRecord = createRecordReader();
+          const stored = records.map((record) => readRecord(createEntry(record).text) as StampedRecord);
+          const texts = encode(showRecords(stored, asked), form);
+          // Stored texts have their fields in the order they were given.
+          const parse = (frames: readonly string[]) => frames.map((text) => JSON.parse(text) as { event_id?: number });
+          const uncut = (await read(log, asked)).map(({ text }) => text);
+          if (isStored) expect(parse(uncut)).toEqual(parse(texts));
+          await expectResumable(log, asked, isStored ? undefined : texts);
+          // From any number on, whatever is left out before it.
+          const ids = parse(uncut).map(({ event_id = 0 }) => event_id);
+          if (isStored)
+            for (const at of spread(records.length, SAMPLES.cuts)) {
+              const rest = uncut.filter((_, index) => (ids[index] as number) > at);
+              expect((await read(log, { ...asked, after: at })).map(({ text }) => text)).toEqual(rest);
+            }
+          await log.close();
+        }),
+        { numRuns: SAMPLES.sessions * (form.dialect === "loom" ? 3 : 1) },
+      );
+    },
+  );
+
   test.each(STREAMS)("%s: the same after the oldest runs are gone", async (_name, form) => {
     await fc.assert(
-      fc.asyncProperty(mixedSessionArbitrary, async (records) => {
+      fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
         const log = await open();
         const info = await writeRecords(log, records, 13);
-        const before = await read(log, form);
+        const asked = { ...form, modes };
+        const before = await read(log, asked);
         await log.prune({ maxSessionBytes: Math.floor(info.bytes / 2) });
         const firstId = (await log.getSession("s"))?.firstId ?? 0;
-        const held = await read(log, form);
+        const held = await read(log, asked);
         expect(before.slice(before.length - held.length)).toEqual(held);
         for (const at of spread(before.length, SAMPLES.cuts)) {
           const { cursor } = before[at] as StreamFrame;
           const [, , id, frame] = cursor.split(".");
           const needed = Number(id) + (frame === undefined ? 1 : 0);
           if (needed < firstId)
-            await expect(read(log, { ...form, cursor })).rejects.toMatchObject({
+            await expect(read(log, { ...asked, cursor })).rejects.toMatchObject({
               code: "evicted",
               details: { first_event_id: firstId },
             });
-          else expect(await read(log, { ...form, cursor })).toEqual(before.slice(at + 1));
+          else expect(await read(log, { ...asked, cursor })).toEqual(before.slice(at + 1));
         }
         await log.close();
       }),
@@ -124,19 +188,21 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
   test.each(STREAMS)("%s: live, with cuts, the same as replayed", async (_name, form) => {
     await fc.assert(
       fc.asyncProperty(
-        mixedSessionArbitrary,
+        fc.oneof(mixedSessionArbitrary, statefulSessionArbitrary),
         fc.array(fc.nat({ max: 4 }), { minLength: 4 }),
-        async (records, sizes) => {
+        fc.constantFrom(...MODES),
+        async (records, sizes, modes) => {
           const log = await open();
+          const asked = { ...form, modes };
           await log.createSession("s");
           const lease = await log.acquire("s", { holder: describeHolder(), ttlMs: 60_000 });
-          const total = encode(records, form).length;
+          const total = encode(showRecords(records, asked), form).length;
           const got: StreamFrame[] = [];
           const reading = (async () => {
             for (let turn = 0; got.length < total; turn++) {
               let left = 1 + (sizes[turn % sizes.length] ?? 0);
               const cursor = got.at(-1)?.cursor;
-              const last = { ...form, follow: true, ...(cursor === undefined ? { after: 0 } : { cursor }) };
+              const last = { ...asked, follow: true, ...(cursor === undefined ? { after: 0 } : { cursor }) };
               for await (const batch of openStream(log, "s", last)) {
                 // A client is cut anywhere, in the middle of a batch too.
                 const taken = batch.slice(0, left);
@@ -154,7 +220,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
             at += size;
           }
           await reading;
-          expect(got).toEqual(await read(log, form));
+          expect(got).toEqual(await read(log, asked));
           await log.close();
         },
       ),
@@ -275,6 +341,29 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     expect(largest).toBeLessThanOrEqual(101);
     const rest = await read(log, { dialect: "engine", cursor: formatCursor(incarnation, count) });
     expect(rest.map(({ text }) => sequenceOf(text))).toEqual([count, count + 1]);
+    await log.close();
+  });
+
+  test("a delta is left out however it is written, and nothing that only looks like one", async () => {
+    const log = await open();
+    const texts = [
+      '"type":"run_start","run_id":"r","contiguous":true',
+      '"type":"values","state":{},"delta":true',
+      '"type":"values","delta":true,"state":{}',
+      '"delta" : true,"type":"checkpoint","checkpoint_id":"c","timestamp":"","step":1,"state":{}',
+      '"ext":{"engine":{"type":"values"}},"type":"updates","id":"n","state":{},"delta":true',
+      '"type":"values","state":{},"delta":false',
+      '"type":"values","state":{"delta":true}',
+      '"type":"shift","delta":true',
+      '"type":"custom","value":{"type":"values","delta":true}',
+      '"type":"message_chunk","content":",\\"type\\":\\"values\\",\\"delta\\":true}","id":"n"',
+    ].map((rest, index) => `{"session_id":"s","run_id":"r","event_id":${index + 1},"ts":${index},${rest}}`);
+    const readRecord = createRecordReader();
+    const entries = texts.map((text) => ({ text, record: readRecord(text) as StampedRecord }));
+    await log.createSession("s", { entries });
+    const frames = (await read(log, { dialect: "loom" })).map(({ text }) => text);
+    const chained = texts[5]?.replace('"ts":5', '"ts":5,"prev_event_id":1');
+    expect(frames).toEqual([texts[0], chained, ...texts.slice(6)]);
     await log.close();
   });
 

@@ -7,11 +7,12 @@
  *   name. An encoder acts on records alone, so it is enough to show it again, unsent, what it must know.
  * - Memory does not grow with the session: one page at a time.
  */
-import { type Dialect, type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
-import { LoomError } from "../protocol/index.ts";
+import { type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
+import { isLoomError, LoomError, readStreamModes, type StreamModes } from "../protocol/index.ts";
 import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
+import { createPageEncoder, findShownBefore, needsStates, type PageEncoder, type Reading } from "./encode-page.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
-import { followRecords } from "./follow-records.ts";
+import { assertIncarnation, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
@@ -24,6 +25,11 @@ export interface StreamFrame {
 export interface StreamOptions {
   readonly dialect: DialectName;
   readonly encoderOptions?: EncoderOptions | undefined;
+  /**
+   * Only these kinds of events, or all, with states whole. Without it everything comes but the states of graphs that are
+   * stored as what changed: nobody pays for what they did not ask for.
+   */
+  readonly modes?: StreamModes | undefined;
   /** Go on after this frame. Without it and `after`: from the first record that is held. */
   readonly cursor?: string | undefined;
   /** Go on after this record and all its frames. */
@@ -57,7 +63,7 @@ interface Start {
 export async function* openStream(
   log: Log,
   sessionId: string,
-  { dialect: name, encoderOptions = {}, cursor, after, skip = 0, of, onPlaced, ...waiting }: StreamOptions,
+  { dialect: name, encoderOptions = {}, modes, cursor, after, skip = 0, of, onPlaced, ...waiting }: StreamOptions,
 ): AsyncGenerator<readonly StreamFrame[], void, undefined> {
   if (!isDialectName(name)) throw new LoomError("invalid_name", `there is no dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
@@ -67,12 +73,16 @@ export async function* openStream(
   const start = findStart(info, cursor, after);
   let toSkip = assertSkip(skip);
   const dialect = DIALECTS[name];
+  const reading = {
+    dialect,
+    encoderOptions,
+    modes: modes === undefined || modes === "all" ? modes : readStreamModes(modes),
+  };
   // Where nothing follows the start, no page would come to find it out by.
   if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);
 
-  const first = dialect.folds ? await log.findFoldStart(sessionId, start.eventId - 1) : start.eventId;
-  const from = Math.min(first, start.eventId) - 1;
-  const write = createPageWriter(dialect, encoderOptions, incarnation, start);
+  const { from, shownBefore } = await findReadingStart(log, info, reading, start);
+  const write = createPageWriter(createPageEncoder(reading, shownBefore), incarnation, start);
   let tellPlaced: (() => void) | undefined = () => {
     tellPlaced = undefined;
     onPlaced?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
@@ -108,9 +118,28 @@ function findStart(info: SessionInfo, text: string | undefined, after: number | 
   return { eventId: cursor.eventId, frame: cursor.frame + 1 };
 }
 
-function createPageWriter(dialect: Dialect, options: EncoderOptions, incarnation: string, start: Start) {
+/** The record after which to read, and the last one up to it that was not left out. */
+async function findReadingStart(log: Log, info: SessionInfo, reading: Reading, { eventId }: Start) {
+  const { dialect, modes } = reading;
+  if (dialect.folds || needsStates(modes)) {
+    const first = await log.findFoldStart(info.sessionId, eventId - 1);
+    const from = Math.min(first, eventId) - 1;
+    // It is the end of a run, which is never left out.
+    return { from, shownBefore: from };
+  }
+  const from = eventId - 1;
+  if (dialect.name !== "loom") return { from, shownBefore: from };
+  try {
+    return { from, shownBefore: await findShownBefore(log, reading, info, from) };
+  } catch (error) {
+    // Another session may bear the name by now, and not have this position: say what it is.
+    if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, info.sessionId, info.incarnation);
+    throw error;
+  }
+}
+
+function createPageWriter(encode: PageEncoder, incarnation: string, start: Start) {
   const format = createCursorFormat(incarnation);
-  const encode = createPageEncoder(dialect, options);
   return (page: Page): readonly StreamFrame[] => {
     const frames: StreamFrame[] = [];
     let eventId = page.after;
@@ -130,15 +159,6 @@ function createPageWriter(dialect: Dialect, options: EncoderOptions, incarnation
     }
     return frames;
   };
-}
-
-/** The frames of each record of a page. */
-function createPageEncoder(dialect: Dialect, options: EncoderOptions): (page: Page) => readonly (readonly string[])[] {
-  // What is stored is the frame itself: nothing needs to be read.
-  if (dialect.name === "loom" && options.strict !== true && options.envelope !== false)
-    return (page) => page.texts.map((text) => [text]);
-  const encoder = dialect.createEncoder(options);
-  return (page) => page.records.map((record) => encoder.encode(record));
 }
 
 function assertSkip(skip: number): number {

@@ -11,14 +11,17 @@ import {
   makeRun,
   mixedSessionArbitrary,
   overrideLog,
+  statefulSessionArbitrary,
   writeRecords,
 } from "../../test/log-sessions.ts";
 import { listVectorFiles, readVector } from "../../test/vectors.ts";
 import type { AnyEvent, StampedRecord } from "../protocol/index.ts";
+import { listCheckpoints } from "./checkpoints.ts";
 import { createEntry } from "./entry.ts";
 import type { Lease, Log } from "./log.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openSqliteLog } from "./sqlite/sqlite-log.ts";
+import { openStream } from "./stream.ts";
 import { exportSession, importSession } from "./transfer.ts";
 
 const SAMPLES =
@@ -76,7 +79,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
   test("random sessions, in pieces of any size, text or bytes: the same bytes, runs and landmarks", async () => {
     await fc.assert(
       fc.asyncProperty(
-        mixedSessionArbitrary,
+        fc.oneof(mixedSessionArbitrary, statefulSessionArbitrary),
         fc.integer({ min: 1, max: 300 }),
         fc.boolean(),
         async (records, size, raw) => {
@@ -89,6 +92,11 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
           expect(await exportText(copy, "s")).toBe(text);
           expect(await copy.listRuns("s")).toEqual(await log.listRuns("s"));
           expect(await copy.listLandmarks("s", "todo_list")).toEqual(await log.listLandmarks("s", "todo_list"));
+          expect(await listCheckpoints(copy, "s")).toEqual(await listCheckpoints(log, "s"));
+          const whole = { dialect: "loom", modes: "all" } as const;
+          const frames = async (from: Log) =>
+            (await gather(openStream(from, "s", whole))).flat().map((frame) => frame.text);
+          expect(await frames(copy)).toEqual(await frames(log));
           await log.close();
           await copy.close();
         },

@@ -12,11 +12,10 @@ import { createRecordReader, DIALECTS } from "../dialects/index.ts";
 import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
 import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
 import { assertBatch } from "./entry.ts";
-import { assertIncarnation } from "./follow-records.ts";
 import { describeHolder } from "./holder.ts";
 import type { Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
-import type { Page } from "./page.ts";
-import { assertName, assertPosition, assertTitle, unknownSession } from "./rules.ts";
+import { readPages } from "./read-pages.ts";
+import { assertName, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 /** Gives what the session holds when it is called, a page at a time. */
 export async function* exportSession(
@@ -29,20 +28,6 @@ export async function* exportSession(
   const position = after ?? info.firstId - 1;
   assertPosition(sessionId, position, info.firstId, info.lastId);
   for await (const page of readPages(log, info, position)) yield `${page.text}\n`;
-}
-
-/** What the session held when `info` was taken. */
-async function* readPages(
-  log: Log,
-  { sessionId, incarnation, lastId }: SessionInfo,
-  after: number,
-): AsyncGenerator<Page, void, undefined> {
-  for (let position = after; position < lastId;) {
-    const page = await log.read(sessionId, { after: position, limit: lastId - position });
-    await assertIncarnation(log, sessionId, incarnation);
-    position = page.lastId;
-    yield page;
-  }
 }
 
 export interface ImportOptions {
@@ -132,7 +117,7 @@ async function* readEntries(
 }
 
 /** Only the name changes where the text begins with it, as our own do. Any other is written anew from what it says. */
-function renameEntry(text: string, own: string, session_id: string): LogEntry {
+export function renameEntry(text: string, own: string, session_id: string): LogEntry {
   const start = `{"session_id":${JSON.stringify(own)},`;
   if (text.startsWith(start)) {
     const renamed = `{"session_id":${JSON.stringify(session_id)},${text.slice(start.length)}`;
@@ -295,9 +280,4 @@ async function acquireFree(log: Log, sessionId: string): Promise<Lease> {
 
 function assertFree(info: SessionInfo | undefined): void {
   if (info?.holder !== undefined) throw sessionExists(info.sessionId, "somebody is writing it");
-}
-
-function sessionExists(sessionId: string, reason: string): LoomError {
-  const details = { session_id: sessionId, reason };
-  return new LoomError("session_exists", `there is a session "${sessionId}" already, and ${reason}`, details);
 }

@@ -82,6 +82,23 @@ export const ERROR_CODES = {
   too_many_subscriptions: "system",
   unsupported: "validation",
   internal_error: "system",
+  // Graphs.
+  graph_invalid: "validation",
+  graph_changed: "validation",
+  unknown_checkpoint: "validation",
+  step_limit: "execution",
+  node_failed: "execution",
+  node_timeout: "timeout",
+  // Models and tools.
+  unknown_model: "validation",
+  missing_key: "validation",
+  missing_package: "validation",
+  model_output_too_large: "execution",
+  unknown_tool: "validation",
+  tool_invalid: "validation",
+  path_refused: "validation",
+  url_refused: "validation",
+  mcp_failed: "execution",
 } as const satisfies { readonly [code: string]: ErrorType };
 
 export type ErrorCode = keyof typeof ERROR_CODES;

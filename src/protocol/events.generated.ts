@@ -75,6 +75,10 @@ export interface ValuesEvent {
   readonly type: "values";
   /** The state; its shape is the agent's */
   readonly state: Json;
+  /** Path of the subgraph whose state it is; absent at the root */
+  readonly checkpoint_ns?: string;
+  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before */
+  readonly delta?: boolean;
 }
 
 /** State after a node's result was merged (001 §4.2). */
@@ -84,6 +88,12 @@ export interface UpdatesEvent {
   readonly id: string;
   /** The channels it wrote, after the merge */
   readonly state: Json;
+  /** Its place among the node runs of its super-step, from 0: the order in which they are merged */
+  readonly task?: number;
+  /** Path of the subgraph whose state it is; absent at the root */
+  readonly checkpoint_ns?: string;
+  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before */
+  readonly delta?: boolean;
 }
 
 /** Any JSON of the application's own (001 §4.2). */
@@ -108,6 +118,10 @@ export interface CheckpointEvent {
   readonly thread_id?: string;
   /** Path of the subgraph, empty at the root */
   readonly checkpoint_ns?: string;
+  /** Node runs of the next super-step, in the order of their merge; empty when the graph is done */
+  readonly next?: readonly { readonly id: string; readonly input?: Json }[];
+  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before */
+  readonly delta?: boolean;
 }
 
 /** Candidate thoughts were generated (001 §4.2). */
@@ -594,10 +608,10 @@ export const LOOM_EVENT_FORMS = {
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
   "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s",
-  "values": "001 §4.2>#state:j",
-  "updates": "001 §4.2>#id:s state:j",
+  "values": "001 §4.2>#state:j checkpoint_ns?s delta?b",
+  "updates": "001 §4.2>#id:s state:j task?i0 checkpoint_ns?s delta?b",
   "custom": "001 §4.2>#value:j",
-  "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:s step:i0 state:j thread_id?s checkpoint_ns?s",
+  "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:s step:i0 state:j thread_id?s checkpoint_ns?s next?[{id:s input?j} delta?b",
   "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s depth?i0",
   "tot_evaluate": "001 §4.2>#chosen:i0 scores:[n ids?[s kept?[s depth?i0",
   "tot_backtrack": "001 §4.2>#reason:s to_depth:i0 from?s to?s",

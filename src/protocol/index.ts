@@ -104,6 +104,9 @@ export {
 export { FRAME_RULES } from "./frame-rules.ts";
 export { createRaise, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
 export type { Field, Fields, Schema, Shape, Text } from "./schema.ts";
+export { type GraphState, isDelta, type PendingWrites, StateFold, type StateFoldOptions } from "./state-fold.ts";
+export { applyPatch, type ChannelPatch, PatchedState, type StatePatch } from "./state-patch.ts";
+export { findStreamMode, readStreamModes, STREAM_MODES, type StreamMode, type StreamModes } from "./stream-modes.ts";
 export { dropEnvelopeNames, holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
 export { findEventFault, validateEvent, type Validated } from "./validate.ts";
 export { LIFECYCLE_RULES } from "./verify/rules.ts";

@@ -2,8 +2,8 @@
  * The doors of one session over HTTP, as a function from Request to Response that any server can mount: its stream as
  * server-sent events or NDJSON, and commands.
  *
- *   GET  /v1/sessions/{id}/events?dialect=&after=&skip=&of=&follow=&limit=   Accept says which framing
- *   POST /v1/sessions/{id}/commands                                          one command of the control protocol
+ *   GET  /v1/sessions/{id}/events?dialect=&modes=&after=&skip=&of=&follow=&limit=   Accept says which framing
+ *   POST /v1/sessions/{id}/commands                                                 one command of the control protocol
  *
  * A stream's answer bears the cursor of its beginning as `loom-cursor`: frames counted from there are counted in a known
  * place, also where the frames themselves tell none.
@@ -88,6 +88,7 @@ async function openBody(
   const { log, heartbeatMs = 15_000, onError } = options;
   const place = readPlace({
     dialect: asked.get("dialect") ?? undefined,
+    modes: readNames(asked, "modes"),
     after: asked.get("after") ?? request.headers.get("last-event-id") ?? undefined,
     skip: readCount(asked, "skip"),
     of: asked.get("of") ?? undefined,
@@ -213,6 +214,15 @@ function readCount(asked: URLSearchParams, name: string): number | undefined {
   const number = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number;
   throw new LoomError("cursor_invalid", `\`${name}\` must be a whole number from 0 on, not ${text.slice(0, 40)}`);
+}
+
+/** Names with commas between them; none where the text is empty. */
+function readNames(asked: URLSearchParams, name: string): readonly string[] | undefined {
+  return asked
+    .get(name)
+    ?.split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
 }
 
 function readFlag(asked: URLSearchParams, name: string): boolean {

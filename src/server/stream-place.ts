@@ -1,10 +1,12 @@
 /** What a reader asks for, from the texts of a control frame or an address, and the stream that begins there. */
 import { type DialectName, isDialectName } from "../dialects/index.ts";
 import { type Log, openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "../log/index.ts";
-import { LoomError } from "../protocol/index.ts";
+import { LoomError, readStreamModes } from "../protocol/index.ts";
 
 export interface AskedPlace {
   readonly dialect?: string | undefined;
+  /** Names of stream modes. */
+  readonly modes?: readonly string[] | undefined;
   /** A cursor, or the event_id of a record as digits. */
   readonly after?: string | undefined;
   readonly skip?: number | undefined;
@@ -18,8 +20,13 @@ export interface OpenedStream extends StreamPlace {
   close(): Promise<void>;
 }
 
-export function readPlace({ dialect = "loom", after, skip, of }: AskedPlace): StreamOptions {
-  const place = { dialect: readDialect(dialect), skip, of: of === "" ? undefined : of };
+export function readPlace({ dialect = "loom", modes, after, skip, of }: AskedPlace): StreamOptions {
+  const place = {
+    dialect: readDialect(dialect),
+    modes: modes === undefined ? undefined : readStreamModes(modes),
+    skip,
+    of: of === "" ? undefined : of,
+  };
   if (after === undefined || after === "") return place;
   if (!/^\d+$/.test(after)) return { ...place, cursor: after };
   const id = Number(after);

@@ -15,10 +15,14 @@ import { gather } from "../log-sessions.ts";
 import { startHttpServer } from "./http-server.ts";
 import { startSocketServer } from "./socket-server.ts";
 
+export interface LogStage extends TransportStage {
+  readonly log: MemoryLog;
+}
+
 export interface StageCase {
   readonly name: string;
   readonly traits: TransportTraits;
-  setStage(): Promise<TransportStage>;
+  setStage(): Promise<LogStage>;
 }
 
 interface Network {
@@ -43,7 +47,7 @@ export const STAGES: readonly StageCase[] = [
   { name: "pair", traits: overControl, setStage: setPairStage },
 ];
 
-async function setHandlerStage(framing: Framing): Promise<TransportStage> {
+async function setHandlerStage(framing: Framing): Promise<LogStage> {
   const log = new MemoryLog();
   const handle = createEventsHandler({ log });
   const bodies = new Set<TransformStreamDefaultController<Uint8Array>>();
@@ -65,19 +69,19 @@ async function setHandlerStage(framing: Framing): Promise<TransportStage> {
   return createStage(log, createFetchTransport({ url: "http://host", framing, fetch }), network);
 }
 
-async function setHttpStage(framing: Framing): Promise<TransportStage> {
+async function setHttpStage(framing: Framing): Promise<LogStage> {
   const log = new MemoryLog();
   const server = await startHttpServer(createEventsHandler({ log }));
   return createStage(log, createFetchTransport({ url: server.url, framing }), server);
 }
 
-async function setSocketStage(): Promise<TransportStage> {
+async function setSocketStage(): Promise<LogStage> {
   const log = new MemoryLog();
   const server = await startSocketServer((send) => new ControlConnection({ log, send }));
   return createStage(log, createWebSocketTransport({ url: server.url }), server);
 }
 
-async function setPairStage(): Promise<TransportStage> {
+async function setPairStage(): Promise<LogStage> {
   const log = new MemoryLog();
   const ends = new Set<(message: string) => void>();
   const network = {
@@ -103,8 +107,9 @@ async function setPairStage(): Promise<TransportStage> {
   return createStage(log, transport, network);
 }
 
-function createStage(log: MemoryLog, transport: Transport, network: Network): TransportStage {
+function createStage(log: MemoryLog, transport: Transport, network: Network): LogStage {
   return {
+    log,
     transport,
     write: (sessionId) => writeTurn(log, sessionId),
     listFrames: async (session, dialect) => (await gather(openStream(log, session, { dialect }))).flat(),

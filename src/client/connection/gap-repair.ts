@@ -11,6 +11,7 @@
  * - Progress is what is missing becoming less. Frames of other streams, however many, are none.
  */
 import type { DialectName } from "../../dialects/index.ts";
+import type { StreamModes } from "../../protocol/index.ts";
 import type { Track } from "../track.ts";
 import type { FrameSink, Transport } from "../transport.ts";
 import { computePause, type ReconnectOptions } from "./back-off.ts";
@@ -22,6 +23,7 @@ export interface GapRepairOptions {
   readonly transport: Transport;
   readonly track: Pick<Track, "sessionId" | "place" | "missing" | "take">;
   readonly dialect: DialectName;
+  readonly modes?: StreamModes | undefined;
   readonly reconnect: ReconnectOptions;
   readonly heartbeatMs: number;
   readonly clock: Clock;
@@ -115,10 +117,10 @@ export class GapRepair {
   }
 
   #askOnce(count: number | undefined, vain: number): Promise<TryOutcome> {
-    const { transport, track, dialect, heartbeatMs, clock } = this.#options;
+    const { transport, track, dialect, modes, heartbeatMs, clock } = this.#options;
     // A count that did not help may be wrong: then everything that follows is asked for.
     const limit = count === undefined || vain > 0 ? {} : { limit: count };
-    const request = { session: track.sessionId, dialect, from: track.place, follow: false, ...limit };
+    const request = { session: track.sessionId, dialect, modes, from: track.place, follow: false, ...limit };
     this.#try = new StreamTry({ transport, request, sink: this.#sink, clock, heartbeatMs });
     return this.#try.outcome;
   }

@@ -12,7 +12,7 @@
  * Invariant: when it is over no timer, listener or request of its own is left.
  */
 import type { DialectName } from "../../dialects/index.ts";
-import type { ErrorCode } from "../../protocol/index.ts";
+import type { ErrorCode, StreamModes } from "../../protocol/index.ts";
 import type { Track } from "../track.ts";
 import type { FrameSink, Refusal, SinkFault, Transport } from "../transport.ts";
 import type { StreamReason, StreamState } from "../view.ts";
@@ -48,6 +48,7 @@ export type KeptTrack = Pick<
 export interface KeeperOptions {
   readonly transport: Transport;
   readonly dialect: DialectName;
+  readonly modes?: StreamModes | undefined;
   readonly follow: boolean;
   readonly reconnect: ReconnectOptions;
   readonly heartbeatMs: number;
@@ -174,8 +175,8 @@ export class StreamKeeper {
 
   #open(): StreamTry {
     const { sessionId: session, place: from } = this.#track;
-    const { transport, dialect, follow, clock, heartbeatMs } = this.#options;
-    const request = { session, dialect, from, follow };
+    const { transport, dialect, modes, follow, clock, heartbeatMs } = this.#options;
+    const request = { session, dialect, modes, from, follow };
     this.#isHeard = false;
     this.#isOverfull = false;
     this.#try = new StreamTry({ transport, request, sink: this.#sink, clock, heartbeatMs });

@@ -48,7 +48,7 @@ export class Sequence<T extends Numbered> {
   #heldCharacters = 0;
   #last: number | undefined;
   #contiguous: boolean;
-  readonly #prints: number[] = [];
+  readonly #prints: (number | undefined)[] = [];
   readonly #starts = new Map<number, number>();
   /** Numbers that were jumped over, as ranges; the oldest are forgotten first. */
   #skipped: [first: number, last: number][] = [];
@@ -110,6 +110,8 @@ export class Sequence<T extends Numbered> {
     }
     const waitsFor = item.previous ?? number - 1;
     if (waitsFor === last && number > last) {
+      // Those left out may come from somebody who leaves nothing out: not to be taken for others of long ago.
+      for (let left = last + 1; left < number && left <= last + PRINTS; left++) this.#prints[left % PRINTS] = undefined;
       // The commonest case by far: next in line, and nothing waits.
       this.#take(item, this.#contiguous || item.contiguous === true);
       if (this.#held.size > 0) this.#release();

@@ -97,7 +97,7 @@ export class ControlClient {
   open(request: StreamRequest, sink: FrameSink, signal: AbortSignal): Promise<StreamOutcome> {
     if (signal.aborted) return Promise.resolve({ kind: "aborted" });
     if (this.#over !== undefined) return Promise.resolve(this.#over.stream);
-    const { session, dialect, from, follow, limit } = request;
+    const { session, dialect, modes, from, follow, limit } = request;
     const key = keyOf(session, dialect);
     if (this.#streams.has(key)) return Promise.resolve(refuse("already_subscribed", "this stream is open already"));
     return new Promise((resolve) => {
@@ -110,6 +110,7 @@ export class ControlClient {
         session,
         dialect,
         follow,
+        ...(modes !== undefined && { modes: modes === "all" ? ["all"] : modes }),
         ...(after !== undefined && { after }),
         ...(skip !== undefined && skip > 0 && { skip }),
         ...(of !== undefined && { of }),

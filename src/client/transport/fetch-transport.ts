@@ -184,8 +184,9 @@ function unsayable(session: string): Refusal {
   return refuse("unsupported", `the session name ${JSON.stringify(session)} cannot stand in an address`);
 }
 
-function streamQuery({ dialect, from, follow, limit }: StreamRequest): string {
+function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): string {
   const query = new URLSearchParams({ dialect });
+  if (modes !== undefined) query.set("modes", String(modes));
   if (from.after !== undefined) query.set("after", from.after);
   if (from.skip !== undefined && from.skip > 0) query.set("skip", String(from.skip));
   if (from.of !== undefined) query.set("of", from.of);

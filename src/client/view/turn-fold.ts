@@ -24,6 +24,7 @@ import type { Speaker } from "./speaker.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TreeFold } from "./tree-fold.ts";
 import { type TurnHost, TurnRoom } from "./turn-room.ts";
+import { TurnStates } from "./turn-states.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
 
 const NO_USAGE: UsageView = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
@@ -48,6 +49,7 @@ export class TurnFold {
   #tree: TreeFold | undefined;
   #graph: GraphFold | undefined;
   readonly #checkpoints: GrowingList<CheckpointView>;
+  readonly #states: TurnStates;
   readonly #compressions: GrowingList<CompressionView>;
   readonly #others: GrowingList<AnyEvent>;
   #userMessage: MessageView | undefined;
@@ -75,6 +77,7 @@ export class TurnFold {
     this.#tools = new ToolCalls(this.#message);
     this.#models = new ModelCalls(room);
     this.#checkpoints = new GrowingList(room);
+    this.#states = new TurnStates(room);
     this.#compressions = new GrowingList(room);
     this.#others = new GrowingList(room, host.limits.maxIssues);
     // All that run_start tells is here at once: every token copies it, and a field that is added later is slower to copy.
@@ -156,6 +159,7 @@ export class TurnFold {
     const changed = this.#changed;
     this.#changed = {};
     const all = withFields<TurnView>(view, {
+      values: this.#states.values,
       ...changed,
       omitted,
       nodes: this.#nodes.list.show(),
@@ -186,17 +190,21 @@ export class TurnFold {
       case "reasoning_end":
         message.endReasoning(this.#nodes.speakerOf(node_id, event.id), event.duration_ms);
         return;
-      case "updates":
-        if (!this.#nodes.update(node_id, event.id, event.state)) this.#others.push(event);
+      case "updates": {
+        const written = this.#states.update(event);
+        if (written === undefined || this.#nodes.update(node_id, event.id, written)) return;
+        this.#others.push(event);
         return;
+      }
       case "values":
-        this.#set({ values: event.state });
+        this.#states.report(event);
         return;
       case "usage":
         this.#use(event);
         return;
       case "checkpoint": {
         const { checkpoint_id: id, step, checkpoint_ns: ns = "", timestamp } = event;
+        this.#states.checkpoint(event);
         this.#checkpoints.push({ id, step, ns, timestamp });
         return;
       }

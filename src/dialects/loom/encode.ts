@@ -15,13 +15,33 @@ import {
 import type { BatchEncoder, Encoder, EncoderOptions } from "../dialect.ts";
 
 export function createLoomEncoder({ strict = false, envelope: withEnvelope = true }: EncoderOptions = {}): Encoder {
+  const startOf = createStartMemory(strict);
   return {
     encode({ envelope, event }: StampedRecord) {
       const body = eventText(event, strict);
       if (!withEnvelope) return [body];
       const { event_id } = envelope;
-      return [`${startText(envelope, event, strict)}${event_id}${restText(envelope, event)},${body.slice(1)}`];
+      return [`${startOf(envelope, event)}${event_id}${restText(envelope, event)},${body.slice(1)}`];
     },
+  };
+}
+
+/** `startText`, kept while session, run and node run stay the same: tokens come in rows. */
+function createStartMemory(strict: boolean): (envelope: StampedEnvelope, event: AnyEvent) => string {
+  let session: string | undefined;
+  let run: string | undefined;
+  let node: string | undefined;
+  let text = "";
+  return (envelope, event) => {
+    if (sharesField(event)) return startText(envelope, event, strict);
+    const { session_id, run_id, node_id } = envelope;
+    if (session_id !== session || run_id !== run || node_id !== node || text === "") {
+      text = startText(envelope, event, strict);
+      session = session_id;
+      run = run_id;
+      node = node_id;
+    }
+    return text;
   };
 }
 

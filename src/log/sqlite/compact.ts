@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "./connection.ts";
-import { checksumOf, isSound } from "./records.ts";
+import { asChunk, checksumOf, type Chunk, isSound, type RecentRow } from "./records.ts";
 import { sealOf } from "./seal.ts";
 
 /** Roughly bytes of `recent` after which it is emptied, however few its rows. */
@@ -18,26 +18,23 @@ const MAX_CHUNK_RECORDS = 512;
 const STATEMENTS = {
   // Emptied as a whole, the table counts its rows from 1 again.
   size: "SELECT coalesce(max(pk), 0) AS rows FROM recent",
-  rows: "SELECT session, id, pos, crc, text FROM recent ORDER BY session, id",
+  rows: "SELECT session, id AS lastId, pos, crc, text FROM recent ORDER BY session, id",
   insert: "INSERT INTO chunks (session, first_id, last_id, pos, crc, text) VALUES (?, ?, ?, ?, ?, ?)",
   extend: "INSERT OR REPLACE INTO extents (session, last_id, pos, seal) VALUES (?, ?, ?, ?)",
   empty: "DELETE FROM recent",
 } as const;
 
-interface Row {
+interface Row extends Chunk {
   readonly session: number;
-  readonly id: number;
-  readonly pos: number;
-  readonly crc: number;
-  readonly text: string;
 }
 
 export class Compactor {
   readonly #sql: Statements<typeof STATEMENTS>;
   readonly #maxRows: number;
-  /** Of texts written since `recent` was empty, as far as this process knows. */
+  /** Of texts written since `recent` was empty, as far as this process knows; and how many they are. */
   #length = 0;
-  /** Rows after which it is to be emptied. */
+  #records = 0;
+  /** Records after which it is to be emptied, or rows, where others wrote them. */
   #due: number;
   /** What `recent` holds, by session, if this process alone has written it since it was empty: saves reading it back. */
   #known: Map<number, Row[]> | undefined;
@@ -50,6 +47,7 @@ export class Compactor {
 
   note(row: Row): void {
     this.#length += row.text.length;
+    this.#records += row.lastId - row.firstId + 1;
     const rows = this.#known?.get(row.session);
     if (rows !== undefined) rows.push(row);
     else this.#known?.set(row.session, [row]);
@@ -63,7 +61,11 @@ export class Compactor {
   /** Another process may have emptied it meanwhile; then there is little to do. */
   isDue(): boolean {
     const { rows } = this.#sql.size.get() as { rows: number };
-    return rows >= this.#due || (this.#length >= MAX_RECENT_LENGTH && this.#due === this.#maxRows);
+    return (
+      rows >= this.#due ||
+      this.#records >= this.#due ||
+      (this.#length >= MAX_RECENT_LENGTH && this.#due === this.#maxRows)
+    );
   }
 
   /** Empties `recent`. Throws where a row of it is damaged: it is tried again when there is twice as much to move. */
@@ -73,32 +75,38 @@ export class Compactor {
     this.#sql.empty.run();
     this.#due = this.#maxRows;
     this.#length = 0;
+    this.#records = 0;
     this.#known = new Map();
   }
 
   #read(): Map<number, Row[]> {
-    const rows = this.#sql.rows.all() as unknown as Row[];
+    const stored = this.#sql.rows.all() as unknown as (RecentRow & { session: number })[];
+    const rows = stored.map((row): Row => ({ session: row.session, ...asChunk(row) }));
     // A damaged text must not be given a checksum that says it is sound.
     for (const row of rows)
-      if (!isSound(row.session, { ...row, firstId: row.id, lastId: row.id }))
-        throw new LoomError("store_corrupt", `record ${row.id} of session number ${row.session} is damaged`);
+      if (!isSound(row.session, row))
+        throw new LoomError("store_corrupt", `record ${row.lastId} of session number ${row.session} is damaged`);
     return Map.groupBy(rows, ({ session }) => session);
   }
 
   /** The records of one session, in as few chunks as they fit. */
   #move(rows: readonly Row[]): void {
     let chunk: Row[] = [];
+    let records = 0;
     let bytes = 0;
     for (const row of rows) {
       const size = Buffer.byteLength(row.text);
-      const isFull = chunk.length >= MAX_CHUNK_RECORDS || bytes + size > MAX_CHUNK_BYTES;
+      const count = row.lastId - row.firstId + 1;
+      const isFull = records + count > MAX_CHUNK_RECORDS || bytes + size > MAX_CHUNK_BYTES;
       const last = chunk.at(-1);
-      if (last !== undefined && (isFull || last.id + 1 !== row.id)) {
+      if (last !== undefined && (isFull || last.lastId + 1 !== row.firstId)) {
         this.#write(chunk);
         chunk = [];
+        records = 0;
         bytes = 0;
       }
       chunk.push(row);
+      records += count;
       bytes += size;
     }
     this.#write(chunk);
@@ -109,8 +117,9 @@ export class Compactor {
     const last = chunk.at(-1);
     if (first === undefined || last === undefined) return;
     const text = chunk.map((row) => row.text).join("\n");
-    const crc = checksumOf(first.session, first.id, last.id, last.pos, text);
-    this.#sql.insert.run(first.session, first.id, last.id, last.pos, crc, text);
-    this.#sql.extend.run(last.session, last.id, last.pos, sealOf([last.session, last.id, last.pos]));
+    const { session, firstId } = first;
+    const { lastId, pos } = last;
+    this.#sql.insert.run(session, firstId, lastId, pos, checksumOf(session, firstId, lastId, pos, text), text);
+    this.#sql.extend.run(session, lastId, pos, sealOf([session, lastId, pos]));
   }
 }

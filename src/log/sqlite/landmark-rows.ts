@@ -18,7 +18,8 @@ const COLUMNS = "kind, key, event_id AS eventId, run_id AS runId, seal";
 
 const STATEMENTS = {
   find: `SELECT ${COLUMNS} FROM landmarks WHERE session = ? AND kind = ? AND key = ?`,
-  list: `SELECT ${COLUMNS} FROM landmarks WHERE session = ? AND kind = ? ORDER BY event_id DESC LIMIT ?`,
+  list: `SELECT ${COLUMNS} FROM landmarks WHERE session = ? AND kind = ? AND event_id < ?
+    ORDER BY event_id DESC LIMIT ?`,
   set: `INSERT INTO landmarks (session, kind, key, event_id, run_id, seal) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET event_id = excluded.event_id, run_id = excluded.run_id, seal = excluded.seal`,
 } as const;
@@ -35,9 +36,9 @@ export class LandmarkRows {
     return row === undefined ? undefined : prove(session, row);
   }
 
-  /** Newest first. */
-  list(session: number, kind: LandmarkKind, limit: number): readonly Landmark[] {
-    const rows = this.#sql.list.all(session, kind, limit) as unknown as LandmarkRow[];
+  /** Those before record `before`, newest first. */
+  list(session: number, kind: LandmarkKind, before: number, limit: number): readonly Landmark[] {
+    const rows = this.#sql.list.all(session, kind, before, limit) as unknown as LandmarkRow[];
     return rows.map((row) => prove(session, row));
   }
 

@@ -25,6 +25,8 @@ export type Operation =
       readonly title: string | undefined;
       readonly firstId: number;
       readonly now: number;
+      /** Made with these, and only if it is new. */
+      readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
@@ -69,9 +71,9 @@ export type Operation =
 export type Result = null | { readonly value: unknown } | { readonly error: PlainError };
 
 /**
- * A group of operations on its way to the other thread, answered in the order it was sent. An append that brings nothing
- * but text, as most do, is laid out flat (its session, epoch, expected id, count and text): copying objects between
- * threads costs more than what is in them.
+ * A group of operations on its way to the other thread, answered in the order it was sent. An append that answers no
+ * command, as most do, is laid out flat (its session, epoch, expected id, count, text, and what it changes in indexes as
+ * JSON): copying objects between threads costs more than what is in them.
  */
 export type Group = readonly (string | number | Operation)[];
 
@@ -85,9 +87,9 @@ export interface Answer {
 export function packGroup(operations: readonly Operation[]): Group {
   const packed: (string | number | Operation)[] = [];
   for (const operation of operations) {
-    if (operation.do === "append" && operation.changes === undefined && operation.settle === undefined) {
-      const { sessionId, epoch, expectedLastId, count, text } = operation;
-      packed.push(sessionId, epoch, expectedLastId, count, text);
+    if (operation.do === "append" && operation.settle === undefined) {
+      const { sessionId, epoch, expectedLastId, count, text, changes } = operation;
+      packed.push(sessionId, epoch, expectedLastId, count, text, changes === undefined ? "" : JSON.stringify(changes));
     } else {
       packed.push(operation);
     }
@@ -103,10 +105,25 @@ export function unpackGroup(packed: Group): readonly Operation[] {
       operations.push(item);
       continue;
     }
-    const [epoch, expectedLastId, count, text] = packed.slice(i + 1, i + 5) as [number, number, number, string];
-    const plain = { changes: undefined, settle: undefined, now: 0 };
-    operations.push({ do: "append", sessionId: item as string, epoch, expectedLastId, count, text, ...plain });
-    i += 4;
+    const epoch = packed[i + 1] as number;
+    const expectedLastId = packed[i + 2] as number;
+    const count = packed[i + 3] as number;
+    const text = packed[i + 4] as string;
+    const written = packed[i + 5] as string;
+    const changes = written === "" ? undefined : (JSON.parse(written) as IndexChanges);
+    const sessionId = item as string;
+    operations.push({
+      do: "append",
+      sessionId,
+      epoch,
+      expectedLastId,
+      count,
+      text,
+      changes,
+      settle: undefined,
+      now: 0,
+    });
+    i += 5;
   }
   return operations;
 }

@@ -190,8 +190,10 @@ export class Reader {
     return this.#read(({ sessions, landmarks }) => landmarks.find(getSession(sessions, sessionId).key, kind, key));
   }
 
-  listLandmarks(sessionId: string, kind: LandmarkKind, limit: number): readonly Landmark[] {
-    return this.#read(({ sessions, landmarks }) => landmarks.list(getSession(sessions, sessionId).key, kind, limit));
+  listLandmarks(sessionId: string, kind: LandmarkKind, limit: number, before = FAR): readonly Landmark[] {
+    return this.#read(({ sessions, landmarks }) =>
+      landmarks.list(getSession(sessions, sessionId).key, kind, before, limit),
+    );
   }
 
   findCommand(sessionId: string, commandId: string): CommandState | undefined {

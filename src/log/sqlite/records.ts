@@ -10,7 +10,7 @@ import { prepareAll, type Statements } from "./connection.ts";
 import { assertSeal } from "./seal.ts";
 import type { SessionRow } from "./session-rows.ts";
 
-interface Chunk {
+export interface Chunk {
   readonly firstId: number;
   readonly lastId: number;
   readonly pos: number;
@@ -18,13 +18,14 @@ interface Chunk {
   readonly text: string;
 }
 
+export type RecentRow = Omit<Chunk, "firstId">;
+
 const STATEMENTS = {
-  lastRecent: `SELECT id AS firstId, id AS lastId, pos, crc, text FROM recent
-    WHERE session = ? ORDER BY id DESC LIMIT 1`,
+  lastRecent: "SELECT id AS lastId, pos, crc, text FROM recent WHERE session = ? ORDER BY id DESC LIMIT 1",
   extent: "SELECT last_id AS id, pos, seal FROM extents WHERE session = ?",
   chunk: `SELECT first_id AS firstId, last_id AS lastId, pos, crc, text FROM chunks
     WHERE session = ? AND last_id >= ? ORDER BY last_id LIMIT 1`,
-  recent: "SELECT id AS firstId, id AS lastId, pos, crc, text FROM recent WHERE session = ? AND id >= ? ORDER BY id",
+  recent: "SELECT id AS lastId, pos, crc, text FROM recent WHERE session = ? AND id >= ? ORDER BY id",
 } as const;
 
 export class Records {
@@ -42,9 +43,9 @@ export class Records {
   }
 
   #findRecent(session: number): { readonly id: number; readonly pos: number } | undefined {
-    const row = this.#sql.lastRecent.get(session) as Chunk | undefined;
+    const row = this.#sql.lastRecent.get(session) as RecentRow | undefined;
     if (row === undefined) return undefined;
-    if (!isSound(session, row)) throw damaged(session, row.lastId);
+    if (!isSound(session, asChunk(row))) throw damaged(session, row.lastId);
     return { id: row.lastId, pos: row.pos };
   }
 
@@ -77,7 +78,7 @@ export class Records {
       if (!take(chunk) || count >= limit) return { text: parts.join("\n"), count };
     }
     for (const row of this.#sql.recent.iterate(session, after + count + 1) as Iterable<unknown>)
-      if (!take(row as Chunk) || count >= limit) break;
+      if (!take(asChunk(row as RecentRow)) || count >= limit) break;
     if (count === 0) throw damaged(session, after + 1);
     return { text: parts.length === 1 ? (parts[0] ?? "") : parts.join("\n"), count };
   }
@@ -85,7 +86,8 @@ export class Records {
   /** The bytes of the session up to and with record `id`. */
   findPosition(session: number, id: number): number {
     const chunk = this.#sql.chunk.get(session, id) as Chunk | undefined;
-    const row = chunk ?? (this.#sql.recent.get(session, id) as Chunk | undefined);
+    const recent = chunk === undefined ? (this.#sql.recent.get(session, id) as RecentRow | undefined) : undefined;
+    const row = recent === undefined ? chunk : asChunk(recent);
     if (row === undefined || row.firstId > id || !isSound(session, row)) throw damaged(session, id);
     if (row.lastId === id) return row.pos;
     const rest = row.text.split("\n").slice(id - row.firstId + 1);
@@ -120,6 +122,13 @@ function takeLines(
   }
   const count = end - (from - firstId);
   return count === 0 ? undefined : { text: lines.slice(from - firstId, end).join("\n"), count, bytes };
+}
+
+/** A row of `recent`, which does not say where it begins: it has as many records as lines. */
+export function asChunk({ lastId, pos, crc, text }: RecentRow): Chunk {
+  let firstId = lastId;
+  if (typeof text === "string") for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) firstId--;
+  return { firstId, lastId, pos, crc, text };
 }
 
 /** A text that became a blob of the same bytes has the right checksum, and is no text. */

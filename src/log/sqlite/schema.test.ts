@@ -118,6 +118,7 @@ describe("a store of version 1", () => {
 });
 
 describe("migrate", () => {
+  const LATER = MIGRATIONS.length + 1;
   const later = [...MIGRATIONS, "ALTER TABLE sessions ADD COLUMN colour TEXT; CREATE TABLE flags (name TEXT) STRICT"];
   const schemaOf = (db: DatabaseSync): unknown => db.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
 
@@ -128,10 +129,10 @@ describe("migrate", () => {
       migrate(db, later);
       const schema = schemaOf(db);
       migrate(db, later);
-      expect([readPragma(db, "user_version"), readPragma(db, "application_id")]).toEqual([2, APPLICATION_ID]);
+      expect([readPragma(db, "user_version"), readPragma(db, "application_id")]).toEqual([LATER, APPLICATION_ID]);
       expect(schemaOf(db)).toEqual(schema);
       expect(db.prepare("SELECT colour FROM sessions").all()).toHaveLength(5);
-      db.exec("PRAGMA user_version = 1");
+      db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
     });
     // With a column more it is still a store: what was in it is in it.
     expect(await withLog(path, askEverything)).toEqual(before);
@@ -140,21 +141,22 @@ describe("migrate", () => {
   it("takes several steps in one transaction, all or none", async () => {
     const path = copyStore();
     const before = await withLog(path, askEverything);
+    const version = MIGRATIONS.length;
     withDatabase(path, (db) => {
       const schema = schemaOf(db);
       for (const broken of ["CREATE TABLE flags (name TEXT) STRICT", "UPDATE sessions SET epoch = NULL", "NONSENSE"]) {
         expect(() => migrate(db, [...later, broken])).toThrow(Error);
         expect(db.isTransaction).toBe(false);
-        expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([1, schema]);
+        expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([version, schema]);
       }
       // What went wrong is said, not what became of the transaction.
       expect(() => migrate(db, [...later, "ROLLBACK; NONSENSE"])).toThrow("NONSENSE");
-      expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([1, schema]);
+      expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([version, schema]);
     });
     expect(await withLog(path, askEverything)).toEqual(before);
     withDatabase(path, (db) => {
       migrate(db, [...later, "CREATE TABLE more (name TEXT) STRICT"]);
-      expect(readPragma(db, "user_version")).toBe(3);
+      expect(readPragma(db, "user_version")).toBe(LATER + 1);
     });
   });
 
@@ -176,7 +178,7 @@ describe("migrate", () => {
     };
     migrate(two, later);
     expect(looks).toBe(2);
-    expect(readPragma(one, "user_version")).toBe(2);
+    expect(readPragma(one, "user_version")).toBe(LATER);
     one.close();
     two.close();
   });
@@ -193,7 +195,7 @@ describe("migrate", () => {
     const args = ["--input-type=module-typescript", "--eval", program, path, JSON.stringify(later)];
     await Promise.all([1, 2, 3].map(() => promisify(execFile)(process.execPath, args)));
     withDatabase(path, (db) => {
-      expect(readPragma(db, "user_version")).toBe(2);
+      expect(readPragma(db, "user_version")).toBe(LATER);
       expect(db.prepare("SELECT colour FROM sessions").all()).toHaveLength(5);
     });
   });

@@ -10,7 +10,7 @@ import { sealOf } from "./seal.ts";
 export const APPLICATION_ID = 0x4c_4f_4f_4d;
 
 /**
- * - `recent` takes what is appended, a row per record, in the order of writing, whatever the session. It is small, so a
+ * - `recent` takes what is appended, a row per append or record, in the order of writing, whatever the session. It is small, so a
  *   commit of many sessions writes few pages. When it has grown, its records are moved to `chunks`, many of one session
  *   to a row: that is what long sessions are read from.
  * - `pos` counts the bytes of the session up to and with the row. `crc` is a checksum of the text and its place, `seal`
@@ -113,8 +113,14 @@ CREATE INDEX commands_pending ON commands (session, seq) WHERE outcome IS NULL;
 CREATE INDEX commands_settled ON commands (settled_at) WHERE outcome IS NOT NULL;
 `;
 
+/**
+ * A row of `recent` may hold several records of one append, a line each; `id` is that of the last. The tables are the
+ * same, but a program that does not know would take such a row for a damaged one.
+ */
+const VERSION_2 = "-- Nothing to change.";
+
 /** What makes version n + 1 out of version n. */
-export const MIGRATIONS: readonly string[] = [VERSION_1];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2];
 
 /** Brings a store up to date, in one transaction; throws `store_newer` or `store_corrupt` and changes nothing. */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {

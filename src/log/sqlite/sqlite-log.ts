@@ -6,7 +6,7 @@
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { BoundedMap, LoomError } from "../../protocol/index.ts";
-import { assertBatch } from "../entry.ts";
+import { assertBatch, assertFirstEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Append,
   type Command,
   type CommandState,
+  type CreateOptions,
   type Landmark,
   type LandmarkKind,
   type Lease,
@@ -74,6 +75,8 @@ const BREATH_MS = 4;
 /** Sessions whose run is remembered. */
 const MAX_SESSIONS = 10_000;
 
+const NO_BEGINS: IndexChanges["begins"] = [];
+
 /** Opens the store at `path`, or makes it. */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
@@ -113,14 +116,21 @@ class SqliteLog implements Log {
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
-  async createSession(
-    sessionId: string,
-    { title, firstId = 1 }: { readonly title?: string; readonly firstId?: number } = {},
-  ): Promise<SessionInfo> {
+  async createSession(sessionId: string, { title, firstId = 1, entries }: CreateOptions = {}): Promise<SessionInfo> {
     assertName("session", sessionId);
     assertFirstId(firstId);
     assertTitle(title);
-    await this.#write({ do: "create", sessionId, title, firstId, now: this.#now() });
+    if (entries !== undefined) assertFirstEntries(sessionId, firstId, entries, this.limits);
+    const records =
+      entries === undefined
+        ? undefined
+        : {
+            count: entries.length,
+            text: entries.map(({ text }) => text).join("\n"),
+            changes: findIndexChanges(entries),
+          };
+    await this.#write({ do: "create", sessionId, title, firstId, now: this.#now(), records });
+    if (records !== undefined) this.#feed.hint(sessionId);
     return this.#describe(sessionId);
   }
 
@@ -186,7 +196,8 @@ class SqliteLog implements Log {
     const now = settle === undefined ? 0 : this.#now();
     await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now });
     const lastId = expectedLastId + count;
-    if (changes !== undefined) this.#runs.set(sessionId, changes.begins.at(-1)?.runId ?? "");
+    if (changes !== undefined && changes.begins !== NO_BEGINS)
+      this.#runs.set(sessionId, changes.begins.at(-1)?.runId ?? "");
     const lease = this.#leases.get(sessionId);
     // Where it is not known whose it is, those who follow read the store.
     if (count > 0 && lease?.epoch === epoch)
@@ -199,7 +210,8 @@ class SqliteLog implements Log {
   #findNews(sessionId: string, changes: IndexChanges): IndexChanges | undefined {
     const { begins, ends, landmarks } = changes;
     const isKnown = begins.length === 0 || (begins.length === 1 && begins[0]?.runId === this.#runs.get(sessionId));
-    return isKnown && ends.length === 0 && landmarks.length === 0 ? undefined : changes;
+    if (isKnown && ends.length === 0 && landmarks.length === 0) return undefined;
+    return isKnown ? { begins: NO_BEGINS, ends, landmarks } : changes;
   }
 
   async read(sessionId: string, options: ReadOptions): Promise<Page> {
@@ -265,8 +277,13 @@ class SqliteLog implements Log {
     return this.#openReader().findLandmark(sessionId, kind, key);
   }
 
-  async listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number): Promise<readonly Landmark[]> {
-    return this.#openReader().listLandmarks(sessionId, kind, boundList(limit));
+  async listLandmarks(
+    sessionId: string,
+    kind: LandmarkKind,
+    limit?: number,
+    before?: number,
+  ): Promise<readonly Landmark[]> {
+    return this.#openReader().listLandmarks(sessionId, kind, boundList(limit), before);
   }
 
   async submit(command: Command): Promise<CommandState> {

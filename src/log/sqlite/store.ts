@@ -10,7 +10,7 @@ import { LoomError } from "../../protocol/loom-error.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { CommandOutcome, Lease } from "../log.ts";
-import { fenced, isSameOutcome, leaseHeld } from "../rules.ts";
+import { fenced, isSameOutcome, leaseHeld, sessionExists } from "../rules.ts";
 import { Compactor } from "./compact.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import { type Head, Heads } from "./heads.ts";
@@ -25,6 +25,10 @@ type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
 
 /** Runs of one session known to be in the index; beyond that they are looked up again. */
 const MAX_KNOWN_RUNS = 1000;
+
+/** Records of one row of `recent`, and roughly their bytes. */
+const MAX_ROW_RECORDS = 64;
+const MAX_ROW_LENGTH = 8 * 1024;
 
 const STATEMENTS = {
   begin: "BEGIN IMMEDIATE",
@@ -97,7 +101,8 @@ export class Store {
       case "append":
         return this.#append(operation);
       case "create":
-        return this.#open(operation.sessionId, operation).key;
+        this.#create(operation);
+        return undefined;
       case "rename":
         this.#heads.save(this.#heads.get(operation.sessionId), { title: operation.title });
         return undefined;
@@ -122,6 +127,15 @@ export class Store {
     }
   }
 
+  #create(operation: Of<"create">): void {
+    const { sessionId, records } = operation;
+    if (records !== undefined && this.#heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
+    const head = this.#open(sessionId, operation);
+    if (records === undefined) return;
+    this.#insertAll(head, records.text, records.count);
+    this.#index(head, records.changes);
+  }
+
   #append(batch: Of<"append">): undefined {
     const { sessionId, epoch, expectedLastId, count, text, changes, settle = [], now } = batch;
     const head = this.#fence(sessionId, epoch);
@@ -138,20 +152,42 @@ export class Store {
         throw new LoomError("command_settled", `command "${commandId}" does not wait in session "${sessionId}"`);
       return { row, outcome };
     });
-    if (count === 1) this.#insert(head, text);
-    else if (count > 1) for (const line of text.split("\n")) this.#insert(head, line);
+    this.#insertAll(head, text, count);
     if (changes !== undefined) this.#index(head, changes);
     for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome, now);
   }
 
-  #insert(head: Head, text: string): void {
+  /** In as few rows as are quick to read: every reader looks at the last one. */
+  #insertAll(head: Head, text: string, count: number): void {
+    if (count === 1 || (count <= MAX_ROW_RECORDS && text.length <= MAX_ROW_LENGTH)) {
+      if (count > 0) this.#insert(head, text, count);
+      return;
+    }
+    let lines: string[] = [];
+    let length = 0;
+    for (const line of text.split("\n")) {
+      if (lines.length > 0 && (lines.length >= MAX_ROW_RECORDS || length + line.length > MAX_ROW_LENGTH)) {
+        this.#insert(head, lines.join("\n"), lines.length);
+        lines = [];
+        length = 0;
+      }
+      lines.push(line);
+      length += line.length;
+    }
+    this.#insert(head, lines.join("\n"), lines.length);
+  }
+
+  #insert(head: Head, text: string, count: number): void {
     const { key: session } = head;
-    const id = ++head.lastId;
-    head.pos += Buffer.byteLength(text);
-    const { pos } = head;
-    const crc = checksumOf(session, id, id, pos, text);
-    this.#sql.insertRecord.run(session, id, pos, crc, text);
-    this.#compactor.note({ session, id, pos, crc, text });
+    const firstId = head.lastId + 1;
+    const lastId = head.lastId + count;
+    // The line feeds between records are of the row, not of the session.
+    const pos = head.pos + Buffer.byteLength(text) - (count - 1);
+    const crc = checksumOf(session, firstId, lastId, pos, text);
+    this.#sql.insertRecord.run(session, lastId, pos, crc, text);
+    this.#compactor.note({ session, firstId, lastId, pos, crc, text });
+    head.lastId = lastId;
+    head.pos = pos;
   }
 
   #index(head: Head, { begins, ends, landmarks }: IndexChanges): void {

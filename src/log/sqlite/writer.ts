@@ -180,7 +180,8 @@ function partition<T>(items: readonly T[], isTrue: (item: T) => boolean): readon
 
 /** Roughly its bytes. */
 function lengthOf(operation: Operation): number {
-  return operation.do === "append" ? operation.text.length : 0;
+  if (operation.do === "append") return operation.text.length;
+  return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
 }
 
 function settleOne(waiting: Waiting, result: Result | undefined): void {

@@ -48,6 +48,11 @@ export const UP_FRAMES = {
     id,
     session,
     dialect: askedDialect,
+    modes: optional(
+      listOf(string),
+      "Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but states that are stored as what changed",
+      "仅订阅这些类别（状态完整）：messages、tools、nodes、updates、values、custom、checkpoints 或 all；缺省为除增量存储的状态外的全部",
+    ),
     after: optional(
       string,
       "Go on after this place: a cursor, or the event_id of a record as digits; from the first record that is held when absent",

@@ -18,6 +18,8 @@ export interface SubscribeControl {
   readonly session: string;
   /** Name of the dialect; `loom` when absent */
   readonly dialect?: string;
+  /** Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but states that are stored as what changed */
+  readonly modes?: readonly string[];
   /** Go on after this place: a cursor, or the event_id of a record as digits; from the first record that is held when absent */
   readonly after?: string;
   /** Whole frames received since `after` */
@@ -137,7 +139,7 @@ export interface UpFrameMap {
 
 /** From the type to its form, as a text. */
 export const UP_FRAME_FORMS = {
-  "subscribe": "`WS /v1/ws`#session:s dialect?s after?s skip?i0 of?s follow?b limit?i0",
+  "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
   "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s when_busy?=enqueue|reject|interrupt",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",

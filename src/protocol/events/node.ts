@@ -1,8 +1,32 @@
 /** Node runs, the state they leave behind, and checkpoints. */
-import { additional, count, either, json, objectOf, oneOf, optional, required, string } from "../schema.ts";
+import {
+  additional,
+  boolean,
+  count,
+  either,
+  json,
+  listOf,
+  objectOf,
+  oneOf,
+  optional,
+  required,
+  string,
+} from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
 const SECTION = "001 §4.2";
+
+/** A long run would write its state over and over: a log holds what changed, and whoever asks is given the whole. */
+const delta = additional(
+  boolean,
+  "True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before",
+  "为 true 时 state 仅为各通道自上一状态以来的变化（set、append 或 merge）",
+);
+const checkpoint_ns = additional(
+  string,
+  "Path of the subgraph whose state it is; absent at the root",
+  "所属子图路径，根图缺省",
+);
 
 export const node_enter = defineEvent({
   section: SECTION,
@@ -29,7 +53,11 @@ export const values = defineEvent({
   section: SECTION,
   exportKey: "Values",
   about: { en: "Snapshot of the whole graph state", zh: "完整状态快照" },
-  fields: { state: required(json, "The state; its shape is the agent's", "状态，结构依 Agent 而定") },
+  fields: {
+    state: required(json, "The state; its shape is the agent's", "状态，结构依 Agent 而定"),
+    checkpoint_ns,
+    delta,
+  },
 });
 
 export const updates = defineEvent({
@@ -39,6 +67,13 @@ export const updates = defineEvent({
   fields: {
     id: required(string, "Name of the node", "节点名"),
     state: required(json, "The channels it wrote, after the merge", "合并后所写通道的状态"),
+    task: additional(
+      count,
+      "Its place among the node runs of its super-step, from 0: the order in which they are merged",
+      "在本超步各节点运行中的序号（从 0 起），即合并次序",
+    ),
+    checkpoint_ns,
+    delta,
   },
 });
 
@@ -60,6 +95,21 @@ export const checkpoint = defineEvent({
     state: required(json, "The state held", "所存状态"),
     thread_id: optional(string, "The session", "所属会话"),
     checkpoint_ns: optional(string, "Path of the subgraph, empty at the root", "子图路径，根为空"),
+    next: additional(
+      listOf(
+        objectOf({
+          id: required(string, "Name of the node", "节点名"),
+          input: optional(
+            json,
+            "What it is given beside the state, where a list was fanned out",
+            "扇出时交给该节点的输入",
+          ),
+        }),
+      ),
+      "Node runs of the next super-step, in the order of their merge; empty when the graph is done",
+      "下一超步的节点运行（按合并次序）；为空即图已完成",
+    ),
+    delta,
   },
 });
 

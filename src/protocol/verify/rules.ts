@@ -252,7 +252,15 @@ export const LIFECYCLE_RULES = {
   "checkpoint-step": {
     level: "warning",
     section: "001 §4.2",
-    about: { en: "`step` of a checkpoint does not grow", zh: "检查点的 step 未递增" },
+    about: { en: "`step` of a checkpoint goes back", zh: "检查点的 step 倒退" },
+  },
+  "delta-unbased": {
+    level: "warning",
+    section: "001 §4.2",
+    about: {
+      en: "A state is told as what changed, and no whole one came before it in the run",
+      zh: "状态以增量形式给出，但此前该运行没有完整状态",
+    },
   },
   "llm-order": {
     level: "error",

@@ -1,6 +1,13 @@
 /** What the checker remembers of one run, and the rules that need it. */
 import { BoundedMap } from "../bounded-map.ts";
-import type { LoomEvent, RunEndEvent, Envelope } from "../events.generated.ts";
+import type {
+  CheckpointEvent,
+  Envelope,
+  LoomEvent,
+  RunEndEvent,
+  UpdatesEvent,
+  ValuesEvent,
+} from "../events.generated.ts";
 import { type EventRecord, isKnownEvent } from "../record.ts";
 import type { Report } from "./rules.ts";
 import { Spans } from "./spans.ts";
@@ -46,6 +53,8 @@ export class RunState {
   #lastPart = new Digest();
   readonly #models = new BoundedMap<true>(MAX_MODEL_CALLS);
   readonly #steps = new BoundedMap<number>(MAX_ANSWERS);
+  /** Subgraphs of which a whole state came. */
+  readonly #whole = new BoundedMap<true>(MAX_ANSWERS);
   #started: boolean;
   #firstId: number | undefined;
   #frames = 0;
@@ -81,6 +90,20 @@ export class RunState {
     if (isKnownEvent(event)) this.#checkEvent(event, envelope, report);
   }
 
+  /** A stream that has lost its beginning, or leaves something out, is not asked. */
+  #checkState(
+    { type, checkpoint_ns: ns = "", delta }: CheckpointEvent | ValuesEvent | UpdatesEvent,
+    report: Report,
+  ): void {
+    if (delta !== true) {
+      if (type !== "updates") this.#whole.set(ns, true);
+    } else if (this.#whole.get(ns) === undefined && !this.spans.lenient && !this.#whole.evicted)
+      report(
+        "delta-unbased",
+        `\`${type}\` says what changed${ns === "" ? "" : ` in ${ns}`}, and there is nothing it could have changed`,
+      );
+  }
+
   #checkEvent(event: LoomEvent, envelope: Envelope, report: Report): void {
     this.tools.check(event, envelope.node_id ?? "", report);
     this.#thoughts.check(event, report);
@@ -103,11 +126,18 @@ export class RunState {
         const last = this.#steps.get(ns);
         if (!isTimestamp(event.timestamp))
           report("checkpoint-time", `\`${event.timestamp.slice(0, 40)}\` is no ISO 8601 time`);
-        if (last !== undefined && event.step <= last)
+        // A subgraph may run again; a state that was edited is one more checkpoint of its step.
+        const runsAgain = ns !== "" && event.step === 0;
+        if (last !== undefined && event.step < last && !runsAgain)
           report("checkpoint-step", `step ${event.step} follows step ${last}`);
         this.#steps.set(ns, event.step);
+        this.#checkState(event, report);
         return;
       }
+      case "values":
+      case "updates":
+        this.#checkState(event, report);
+        return;
       case "llm_start":
         if (this.#models.get(event.llm_call_id) !== undefined)
           report("llm-order", `model call ${event.llm_call_id} began before`);

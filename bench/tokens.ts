@@ -1,0 +1,146 @@
+/**
+ * What a token costs from the model's stream to bytes of server-sent events. Three do the same with the same model:
+ *
+ * - an agent of ours: called, checked, stamped, made durable (in memory), read back by a follower, encoded, framed;
+ * - a plain loop that reads the stream and writes each token as a frame, with nothing else to it;
+ * - `streamText` of the AI SDK to the stream of its UI messages.
+ *
+ * `--quick` takes a tenth of the tokens.
+ */
+import { createUIMessageStreamResponse, streamText, toUIMessageStream } from "ai";
+import { agent } from "../src/agents/index.ts";
+import { encodeSse } from "../src/framing/index.ts";
+import { MemoryLog, openStream } from "../src/log/index.ts";
+import type { LanguageModel } from "../src/models/index.ts";
+import { print, report, times } from "./measure.ts";
+
+const QUICK = process.argv.includes("--quick");
+const TOKENS = QUICK ? 10_000 : 100_000;
+const TURNS = QUICK ? 5 : 9;
+
+/** Says so many words; each comes by itself, as from a network. */
+class WordyModel implements LanguageModel {
+  readonly specificationVersion = "v4";
+  readonly provider = "bench";
+  readonly modelId = "wordy";
+  readonly supportedUrls = {};
+  readonly #words: number;
+
+  constructor(words: number) {
+    this.#words = words;
+  }
+
+  doGenerate(): Promise<never> {
+    return Promise.reject(new Error("it only streams"));
+  }
+
+  async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
+    const words = this.#words;
+    let sent = 0;
+    const stream = new ReadableStream<unknown>({
+      start(controller) {
+        controller.enqueue({ type: "stream-start", warnings: [] });
+        controller.enqueue({ type: "text-start", id: "1" });
+      },
+      pull(controller) {
+        if (sent < words) {
+          controller.enqueue({ type: "text-delta", id: "1", delta: `word${sent++ % 1000} ` });
+          return;
+        }
+        controller.enqueue({ type: "text-end", id: "1" });
+        const usage = { inputTokens: { total: 3 }, outputTokens: { total: words } };
+        controller.enqueue({ type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage });
+        controller.close();
+      },
+    });
+    return { stream };
+  }
+}
+
+const utf8 = new TextEncoder();
+
+async function runPlain(words: number): Promise<number> {
+  const { stream } = await new WordyModel(words).doStream();
+  const reader = stream.getReader();
+  let bytes = 0;
+  let event_id = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return bytes;
+    const { type, delta } = value as { readonly type: string; readonly delta?: string };
+    if (type !== "text-delta") continue;
+    event_id++;
+    const frame = {
+      session_id: "s",
+      run_id: "run-1",
+      node_id: "run-think-1",
+      event_id,
+      ts: Date.now(),
+      type: "message_chunk",
+      content: delta,
+      id: "think",
+    };
+    bytes += utf8.encode(`id: ${event_id}\ndata: ${JSON.stringify(frame)}\n\n`).length;
+  }
+}
+
+async function runAgent(words: number): Promise<number> {
+  const log = new MemoryLog();
+  const actor = agent({ model: new WordyModel(words) });
+  const session = await actor.openSession(log, "s");
+  const run = await actor.answer(session, "Talk", { runId: "run-1" });
+  const stop = new AbortController();
+  let bytes = 0;
+  for await (const frames of openStream(log, "s", { dialect: "loom", follow: true, signal: stop.signal })) {
+    // One write per batch, as a server does it.
+    let text = "";
+    for (const { text: data, cursor } of frames) text += encodeSse({ data, id: cursor });
+    bytes += utf8.encode(text).length;
+    if (frames.at(-1)?.text.includes('"reply":') === true) stop.abort();
+  }
+  await run.ended;
+  await session.close();
+  await log.close();
+  return bytes;
+}
+
+async function runPeer(words: number): Promise<number> {
+  const result = streamText({ model: new WordyModel(words) as never, prompt: "Talk" });
+  const response = createUIMessageStreamResponse({ stream: toUIMessageStream({ stream: result.stream }) });
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) bytes += (chunk as Uint8Array).length;
+  return bytes;
+}
+
+/** Processor time per token, in microseconds. */
+async function timeOf(run: (words: number) => Promise<number>, words: number): Promise<number> {
+  const before = process.cpuUsage();
+  const bytes = await run(words);
+  const { user, system } = process.cpuUsage(before);
+  if (bytes < words * 20) throw new Error(`only ${bytes} bytes came of ${words} tokens`);
+  return (user + system) / words;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+const turns: { ours: number; plain: number; peer: number; few: number }[] = [];
+for (let turn = -2; turn < TURNS; turn++) {
+  const ours = await timeOf(runAgent, TOKENS);
+  const plain = await timeOf(runPlain, TOKENS);
+  const peer = turn < 0 ? 0 : await timeOf(runPeer, TOKENS);
+  const few = await timeOf(runAgent, TOKENS / 10);
+  if (turn >= 0) turns.push({ ours, plain, peer, few });
+}
+const cost = (name: "ours" | "plain" | "peer"): string => `${median(turns.map((turn) => turn[name])).toFixed(2)} µs`;
+const overPlain = median(turns.map(({ ours, plain }) => ours / plain));
+const underPeer = median(turns.map(({ ours, peer }) => peer / ours));
+const growth = median(turns.map(({ ours, few }) => ours / few));
+print(`one token, from the model's stream to bytes; ${TOKENS} of them: ${cost("ours")}`);
+const reached = [
+  report("beside a plain loop", times(overPlain), "≤ 2.5 ×", overPlain <= 2.5, cost("plain")),
+  report("the AI SDK is dearer by", times(underPeer), "≥ 5 ×", underPeer >= 5, cost("peer")),
+  report("per token, at ten times the tokens", times(growth), "≤ 1.2 ×", growth <= 1.2),
+];
+process.exitCode = reached.every(Boolean) ? 0 : 1;

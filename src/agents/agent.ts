@@ -1,0 +1,244 @@
+/**
+ * An agent: a model, its tools, and a way of going about a question. It carries out runs of any session of a log, and
+ * goes on with those whose process died. It holds nothing of a session but what it has read of its history.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  type DeadRun,
+  openSession,
+  type Run,
+  type RunEnd,
+  type RunFailure,
+  type RunOrigin,
+  type RunRequest,
+  type Session,
+  type SessionOptions,
+} from "../engine/index.ts";
+import { resumeGraph, runGraph } from "../graph/index.ts";
+import type { Log } from "../log/index.ts";
+import type { LanguageModel, ModelCallOptions, ModelChoice, ModelMessage, ModelSettings } from "../models/model.ts";
+import { resolveModel } from "../models/resolve-model.ts";
+import { BoundedMap, isLoomError, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { defineTool } from "../tools/define-tool.ts";
+import type { StandardSchema } from "../tools/standard-schema.ts";
+import type { Tool } from "../tools/tool.ts";
+import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
+import { Conversation, type HistoryOptions } from "./conversation.ts";
+import { createReactGraph, type ReactContext } from "./react-graph.ts";
+
+export interface AgentOptions {
+  /** `openai`, `anthropic`, `ollama`, `offline`, or any name with `baseURL`. */
+  readonly provider?: string;
+  /** The model's name at its provider, `provider/name`, or a model object of the AI SDK. */
+  readonly model?: ModelChoice;
+  readonly baseURL?: string;
+  readonly apiKey?: string;
+  readonly tools?: readonly Tool[];
+  /** What the model is told before everything else. */
+  readonly system?: string;
+  /** Rounds of thinking and acting; then it answers with what it has. Code `iteration_limit`. */
+  readonly maxRounds?: number;
+  readonly history?: HistoryOptions;
+  readonly settings?: ModelSettings;
+  /** Retries, time-outs and limits of a model call. */
+  readonly callOptions?: Omit<ModelCallOptions, "signal">;
+  /** Gives the answer a form: the reply is JSON that fits it. */
+  readonly answer?: AnswerForm;
+  /** Told of errors that are not ours; users see the id only. */
+  readonly onError?: (error: unknown, errorId: string) => void;
+}
+
+export interface AnswerForm {
+  readonly schema: StandardSchema;
+  /** JSON Schema of the answer, where the schema cannot give its own. */
+  readonly inputSchema?: JsonObject;
+  readonly description?: string;
+}
+
+const MAX_ROUNDS = 25;
+/** Sessions whose history is kept in memory. */
+const MAX_CONVERSATIONS = 1000;
+const ANSWER_TOOL = "final_answer";
+
+/** An agent of the kind ReAct: it thinks, acts and observes until it can answer. */
+export function agent(options: AgentOptions): Agent {
+  return new Agent(options);
+}
+
+export class Agent {
+  readonly kind = "react";
+  readonly #options: AgentOptions;
+  readonly #choice: ModelChoice;
+  readonly #toolbox: Toolbox;
+  readonly #answerTool: string | undefined;
+  readonly #conversations = new BoundedMap<Conversation>(MAX_CONVERSATIONS);
+  #model: Promise<LanguageModel> | undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#choice = chooseModel(options);
+    const { tools = [], answer } = options;
+    this.#answerTool = answer === undefined ? undefined : ANSWER_TOOL;
+    this.#toolbox = createToolbox(answer === undefined ? tools : [...tools, createAnswerTool(answer)]);
+  }
+
+  /** Opens a session whose messages this agent answers, by whomever they are sent, and whose dead runs it resumes. */
+  openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
+    return openSession(log, sessionId, { ...this.serve(log), ...options });
+  }
+
+  /** What a session needs to be this agent's; also for `recoverOrphans`. */
+  serve(log: Log): Required<Pick<SessionOptions, "onRun" | "resume" | "isIdempotent">> {
+    return {
+      onRun: async (run, { source }) => {
+        await this.carryOut(log, run, { source });
+      },
+      resume: async (dead) => {
+        await this.#resume(log, dead);
+      },
+      isIdempotent: (name) => this.#toolbox.isIdempotent(name),
+    };
+  }
+
+  /** Starts a run and carries it out. Resolves when it has begun; `run.ended` tells how it ended. */
+  async answer(session: Session, message: string, request: Omit<RunRequest, "message"> = {}): Promise<Run> {
+    const run = await session.startRun({ agent: this.kind, ...request, message });
+    void this.carryOut(session.log, run, { source: request.source }).catch(() => undefined);
+    return run;
+  }
+
+  /** Carries a run out to its end, good or bad. */
+  async carryOut(log: Log, run: Run, { source }: Pick<RunOrigin, "source"> = {}): Promise<RunEnd> {
+    return this.#drive(run, async () => {
+      const graph = createReactGraph(await this.#createContext(log, run, source));
+      const text = run.message ?? "";
+      const messages = text === "" ? [] : [{ role: "user", content: [{ type: "text", text }] } as const];
+      return runGraph(graph, { run, input: { messages } });
+    });
+  }
+
+  async #resume(log: Log, dead: DeadRun): Promise<RunEnd> {
+    const { run } = dead;
+    return this.#drive(run, async () => {
+      const graph = createReactGraph(await this.#createContext(log, run, undefined));
+      return resumeGraph(graph, dead, { log });
+    });
+  }
+
+  async #drive(run: Run, work: () => Promise<FinalState>): Promise<RunEnd> {
+    try {
+      const state = await work();
+      return await run.finish(this.#describeAnswer(state));
+    } catch (error) {
+      if (run.status !== "live") return run.ended;
+      return run.fail(this.#describeFailure(error));
+    }
+  }
+
+  #describeAnswer({ answer, round, messages }: FinalState): { reply?: string } {
+    if (answer !== null) return { reply: JSON.stringify(answer) };
+    const { maxRounds = MAX_ROUNDS } = this.#options;
+    if (this.#answerTool !== undefined)
+      throw new LoomError("iteration_limit", "the model did not give its answer the form it must have", {
+        stage: "iteration_limit",
+      });
+    const last = messages.at(-1);
+    const hasText = last?.role === "assistant" && last.content.some(({ type }) => type === "text");
+    // A model that calls tools to the last has still to be answered for.
+    return hasText || round < maxRounds ? {} : { reply: `I have used my ${maxRounds} rounds and have no answer.` };
+  }
+
+  /** Errors of ours may be shown; of any other the user sees an id only. */
+  #describeFailure(error: unknown): RunFailure {
+    if (!isLoomError(error)) {
+      const error_id = this.#report(error);
+      return { message: "the run failed unexpectedly", code: "run_failed", details: { error_id } };
+    }
+    const { stage, ...details } = error.details;
+    return {
+      message: error.message,
+      code: error.code,
+      ...(typeof stage === "string" ? { stage, recoverable: true } : {}),
+      ...(Object.keys(details).length === 0 ? {} : { details }),
+    };
+  }
+
+  #report(error: unknown): string {
+    const errorId = randomUUID();
+    try {
+      this.#options.onError?.(error, errorId);
+    } catch {
+      // Whoever is told has failed; the run has not.
+    }
+    return errorId;
+  }
+
+  async #createContext(log: Log, run: Run, source: RunOrigin["source"]): Promise<ReactContext> {
+    const { system, maxRounds = MAX_ROUNDS, settings = {}, callOptions = {}, history, onError } = this.#options;
+    const { sessionId } = run;
+    let conversation = this.#conversations.get(sessionId);
+    // Sessions of two logs may have one name.
+    if (conversation?.log !== log) {
+      conversation = new Conversation(log, sessionId, history);
+      this.#conversations.set(sessionId, conversation);
+    }
+    const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
+    const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
+    return {
+      sessionId,
+      run,
+      model,
+      toolbox: this.#toolbox,
+      system,
+      history: before,
+      maxRounds,
+      settings,
+      callOptions,
+      stage: source === "execute" ? executed : "llm_stream",
+      answerTool: this.#answerTool,
+      onError,
+    };
+  }
+
+  /** Once; a provider that could not be loaded is tried again with the next run. */
+  #loadModel(): Promise<LanguageModel> {
+    if (this.#model === undefined) {
+      const loading = resolveModel(this.#choice);
+      loading.catch(() => {
+        if (this.#model === loading) this.#model = undefined;
+      });
+      this.#model = loading;
+    }
+    return this.#model;
+  }
+}
+
+interface FinalState {
+  readonly messages: readonly ModelMessage[];
+  readonly round: number;
+  readonly answer: Json;
+}
+
+function chooseModel({ provider, model, baseURL, apiKey }: AgentOptions): ModelChoice {
+  if (typeof model === "object") return model;
+  if (provider === undefined) {
+    if (model === undefined) throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
+    return model;
+  }
+  return {
+    provider,
+    ...(model === undefined ? {} : { model }),
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  };
+}
+
+function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Tool {
+  return defineTool({
+    name: ANSWER_TOOL,
+    description: description ?? "Gives the final answer, in the form it must have. Call it once, when you are done.",
+    input: schema,
+    ...(inputSchema === undefined ? {} : { inputSchema }),
+    execute: () => "The answer was accepted.",
+  });
+}

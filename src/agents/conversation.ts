@@ -1,0 +1,77 @@
+/**
+ * The conversation so far, as a model is given it: the session's ended runs, read from the log, the newest that fit. It
+ * keeps what it has read, so that a turn reads the turn before it and no more; and it holds no more than it gives.
+ */
+import { followRecords, type Log, type RunInfo } from "../log/index.ts";
+import type { ModelMessage } from "../models/model.ts";
+import { RunMessages } from "./run-messages.ts";
+
+export interface HistoryOptions {
+  /** Runs that the model is reminded of. 0 for none. */
+  readonly maxRuns?: number;
+  /** Characters of their messages, as JSON. The newest run is given in any case. */
+  readonly maxCharacters?: number;
+}
+
+const HISTORY_DEFAULTS = { maxRuns: 100, maxCharacters: 200_000 };
+
+const PAGE_OF_RUNS = 20;
+
+interface Remembered {
+  readonly runId: string;
+  readonly messages: readonly ModelMessage[];
+  readonly characters: number;
+}
+
+export class Conversation {
+  readonly log: Log;
+  readonly #sessionId: string;
+  readonly #maxRuns: number;
+  readonly #maxCharacters: number;
+  /** Newest first. */
+  #runs: readonly Remembered[] = [];
+
+  constructor(log: Log, sessionId: string, options: HistoryOptions = {}) {
+    this.log = log;
+    this.#sessionId = sessionId;
+    this.#maxRuns = options.maxRuns ?? HISTORY_DEFAULTS.maxRuns;
+    this.#maxCharacters = options.maxCharacters ?? HISTORY_DEFAULTS.maxCharacters;
+  }
+
+  /** The messages of the runs that ended before this one began, oldest first. */
+  async readBefore(runId: string): Promise<readonly ModelMessage[]> {
+    const known = new Map(this.#runs.map((run) => [run.runId, run]));
+    const found: Remembered[] = [];
+    let characters = 0;
+    for await (const info of this.#listBefore(runId)) {
+      if (found.length >= this.#maxRuns) break;
+      const run = known.get(info.runId) ?? (await this.#read(info));
+      characters += run.characters;
+      if (found.length > 0 && characters > this.#maxCharacters) break;
+      found.push(run);
+    }
+    this.#runs = found;
+    return found.toReversed().flatMap(({ messages }) => messages);
+  }
+
+  /** Newest first. */
+  async *#listBefore(runId: string): AsyncGenerator<RunInfo, void, undefined> {
+    for (let after = runId; ;) {
+      const page = await this.log.listRuns(this.#sessionId, { after, limit: PAGE_OF_RUNS });
+      for (const info of page) if (info.status !== "live") yield info;
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE_OF_RUNS) return;
+      after = last.runId;
+    }
+  }
+
+  async #read({ runId, firstId, lastId = firstId }: RunInfo): Promise<Remembered> {
+    const fold = new RunMessages();
+    for await (const page of followRecords(this.log, this.#sessionId, { after: firstId - 1 })) {
+      for (const record of page.records) if (record.envelope.run_id === runId) fold.add(record);
+      if (page.lastId >= lastId) break;
+    }
+    const messages = fold.finish();
+    return { runId, messages, characters: JSON.stringify(messages).length };
+  }
+}

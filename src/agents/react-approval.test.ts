@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
+import { eventsOf, SESSION, setStage, waitForEvent } from "../../test/agents/stage.ts";
+import { sendCommand } from "../engine/index.ts";
+import type { ScriptedCall } from "../models/scripted-model.ts";
+
+const remove = (path: string, id: string): ScriptedCall => ({ name: "remove", input: { path }, id });
+
+describe("approval of an agent's calls", () => {
+  it("waits for each call by itself, in any order, while others run", async () => {
+    const stage = await setStage([
+      { calls: [remove("a", "ra"), { name: "add", input: { a: 1, b: 1 } }, remove("b", "rb")] },
+      { text: "Done." },
+    ]);
+    const asked = stage.wait("tool_approval", ({ call_id }) => call_id === "rb");
+    const added = stage.wait("tool_end");
+    const run = await stage.ask("Go");
+    await asked;
+    expect(await added).toMatchObject({ name: "add", result: "2" });
+    const first = stage.wait("tool_end");
+    run.answerApproval({ callId: "rb", decision: "approved" });
+    expect(await first).toMatchObject({ call_id: "rb", result: "removed b" });
+    run.answerApproval({ callId: "ra", decision: "approved", arguments: { path: "c" } });
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toEqual([
+      ["add", { a: 1, b: 1 }],
+      ["remove", { path: "b" }],
+      ["remove", { path: "c" }],
+    ]);
+    await stage.read();
+    // The results stand in the order of the calls.
+    const results = stage.model.prompts[1]?.at(-1);
+    expect(results?.role === "tool" && results.content.map(({ toolCallId }) => toolCallId)).toEqual([
+      "ra",
+      expect.any(String),
+      "rb",
+    ]);
+  });
+
+  it("shows the model why a call was refused", async () => {
+    const stage = await setStage([{ calls: [remove("a", "ra")] }, { text: "I leave it." }]);
+    const asked = stage.wait("tool_approval");
+    const run = await stage.ask("Go");
+    await asked;
+    run.answerApproval({ callId: "ra", decision: "rejected", reason: "I still need it" });
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toEqual([]);
+    expect(JSON.stringify(stage.model.prompts[1]?.at(-1))).toContain("I still need it");
+    expect(eventsOf(await stage.read(), "tool_end")).toMatchObject([{ is_error: true, error_code: "tool_rejected" }]);
+  });
+
+  it("checks edited arguments like any others", async () => {
+    const stage = await setStage([{ calls: [remove("a", "ra")] }, { text: "Hm." }]);
+    const asked = stage.wait("tool_approval");
+    const run = await stage.ask("Go");
+    await asked;
+    run.answerApproval({ callId: "ra", decision: "approved", arguments: { path: 7 } });
+    await run.ended;
+    expect(stage.ran).toEqual([]);
+    expect(eventsOf(await stage.read(), "tool_end")).toMatchObject([{ error_code: "invalid_arguments" }]);
+  });
+
+  it("takes silence for a no", async () => {
+    let now = 1_000_000;
+    const stage = await setStage([{ calls: [remove("a", "ra")] }, { text: "Nobody answered." }], {
+      session: { now: () => now },
+    });
+    const asked = stage.wait("tool_approval");
+    const run = await stage.ask("Go");
+    await asked;
+    now += 2 * 60 * 60 * 1000;
+    run.expire();
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toEqual([]);
+    expect(eventsOf(await stage.read(), "tool_end")).toMatchObject([{ error_code: "approval_expired" }]);
+  });
+
+  it.each(["before", "after"])("survives a restart, answered %s it", async (when) => {
+    const first = await setStage([
+      { text: "One moment. ", calls: [remove("a", "ra"), { name: "add", input: { a: 1, b: 1 } }] },
+    ]);
+    const added = first.wait("tool_end");
+    const asked = first.wait("tool_approval");
+    const { runId } = await first.ask("Go");
+    await Promise.all([asked, added]);
+    await first.session.close({ run: "leave" });
+
+    const body = { run_id: runId, call_id: "ra", decision: "approved" } as const;
+    const answer = () => sendCommand(first.log, { commandId: "yes", sessionId: SESSION, kind: "approve", body });
+    if (when === "before") expect(await answer()).toMatchObject({ outcome: { code: "done" } });
+    const second = await setStage([{ text: "It is gone." }], { log: first.log });
+    expect(second.session.recovered).toEqual([{ runId, outcome: "resumed" }]);
+    if (when === "after") expect(await answer()).toMatchObject({ outcome: { code: "done" } });
+    const run = second.session.liveRun;
+    expect(await (run?.ended ?? waitForEvent(second.session, "run_end"))).toMatchObject({ status: "completed" });
+
+    expect(second.ran).toEqual([["remove", { path: "a" }]]);
+    const records = await second.read();
+    expect(eventsOf(records, "tool_approval")).toHaveLength(1);
+    expect(eventsOf(records, "tool_end").map(({ name, is_error }) => [name, is_error])).toEqual([
+      ["add", false],
+      ["remove", false],
+    ]);
+    expect(eventsOf(records, "reply")[0]?.reply).toBe("It is gone.");
+    expect(findRuleBreak(second.model.prompts[0] ?? [])).toBeUndefined();
+    expect(JSON.stringify(second.model.prompts[0])).toContain('"value":"2"');
+  });
+});

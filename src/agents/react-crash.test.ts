@@ -1,0 +1,138 @@
+// Kills an agent's process at every place a store can be left in, and starts it again: what DESIGN calls a dead run ends
+// as it would have ended, or by name; nothing that was done is done again, nothing that was said is said twice.
+import { describe, expect, it } from "vitest";
+import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
+import { answerOf, eventsOf, SESSION, setStage } from "../../test/agents/stage.ts";
+import type { Session } from "../engine/index.ts";
+import { readRecords } from "../engine/sender.contract.ts";
+import { createEntry, MemoryLog } from "../log/index.ts";
+import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
+import { type EventOf, type Json, StateFold, type StampedRecord } from "../protocol/index.ts";
+
+/** A conversation that a model goes on with from its prompt alone, so that it does so in any process. */
+function play({ prompt }: ScriptedRequest): ScriptedTurn {
+  const round = prompt.filter(({ role }) => role === "assistant").length;
+  const turns: readonly ScriptedTurn[] = [
+    {
+      reasoning: "First.",
+      calls: [
+        { name: "add", input: { a: 1, b: 2 }, id: "c1" },
+        { name: "remove", input: { path: "x" }, id: "c2" },
+      ],
+    },
+    {
+      text: "So far so good. ",
+      calls: [
+        { name: "fail", id: "c3" },
+        { name: "add", input: '{"a":', id: "c4" },
+      ],
+    },
+    { reasoning: "Last.", text: "All is done." },
+  ];
+  return turns[round] ?? { text: "?" };
+}
+
+function approveAll(session: Session): void {
+  const answer = (): void => {
+    const run = session.liveRun;
+    for (const { callId = "" } of run?.work.waiting ?? []) run?.answerApproval({ callId, decision: "approved" });
+  };
+  session.onCommit(() => queueMicrotask(answer));
+  answer();
+}
+
+async function live(log = new MemoryLog()) {
+  const stage = await setStage((request) => play(request), { log });
+  approveAll(stage.session);
+  return stage;
+}
+
+/** Records that are in one append with the one before them: a crash leaves both or neither. */
+function isJoined(records: readonly StampedRecord[], index: number): boolean {
+  const type = records[index]?.event.type;
+  const before = records[index - 1]?.event.type;
+  if (type === "node_exit") return before === "updates";
+  if (type === "values") return before === "node_exit";
+  return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
+}
+
+async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
+  const entries = records.map((record) => createEntry(record));
+  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.release(lease);
+  return log;
+}
+
+function finalState(records: readonly StampedRecord[]): Json | undefined {
+  const fold = new StateFold();
+  for (const { event } of records) fold.add(event);
+  return fold.find()?.state;
+}
+
+function startedCalls(records: readonly StampedRecord[]): ReadonlySet<string | undefined> {
+  return new Set(eventsOf(records, "tool_start").map(({ call_id }) => call_id));
+}
+
+describe("an agent whose process dies", () => {
+  it("ends as it would have, or by name, wherever it was", async () => {
+    const whole = await live();
+    await (
+      await whole.ask("Go")
+    ).ended;
+    const records = await whole.read();
+    expect(eventsOf(records, "reply")[0]?.reply).toBe("All is done.");
+    const seen = { completed: 0, interrupted: 0 };
+
+    for (let length = 1; length < records.length; length++) {
+      if (isJoined(records, length)) continue;
+      const prefix = records.slice(0, length);
+      const log = await cutLog(prefix);
+      const stage = await live(log);
+      await stage.session.idle();
+      const after = await stage.read();
+      const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
+      const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
+
+      if (status === "completed") {
+        seen.completed++;
+        expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, "All is done."]);
+        expect([where, answerOf(after)]).toEqual([where, answerOf(records)]);
+        const unknown = eventsOf(after, "tool_end").some(({ error_code }) => error_code === "interrupted");
+        if (!unknown) expect([where, finalState(after)]).toEqual([where, finalState(records)]);
+      } else {
+        seen.interrupted++;
+        expect([where, status, code]).toEqual([where, "error", "interrupted"]);
+        expect(answerOf(records).startsWith(answerOf(after))).toBe(true);
+        expect([where, eventsOf(prefix, "checkpoint").length === 0 || answerOf(prefix) !== ""]).toEqual([where, true]);
+      }
+      // A tool that had started is not run again, whether it had ended or not.
+      const started = startedCalls(prefix);
+      const again = eventsOf(after.slice(length), "tool_start").filter(({ call_id }) => started.has(call_id));
+      expect([where, again]).toEqual([where, []]);
+      expect([where, stage.ran.length <= 3 - started.size]).toEqual([where, true]);
+      for (const prompt of stage.model.prompts) expect([where, findRuleBreak(prompt)]).toEqual([where, undefined]);
+
+      // And the conversation goes on.
+      const next = await stage.ask("And now?");
+      expect([where, (await next.ended).status]).toEqual([where, "completed"]);
+      expect(findRuleBreak(stage.model.prompts.at(-1) ?? [])).toBeUndefined();
+      await stage.session.close();
+    }
+    expect(seen.completed).toBeGreaterThan(20);
+    expect(seen.interrupted).toBeGreaterThan(3);
+  });
+
+  it("leaves the records as they were", async () => {
+    const whole = await live();
+    await (
+      await whole.ask("Go")
+    ).ended;
+    const records = await whole.read();
+    const log = await cutLog(records.slice(0, 12));
+    const stage = await live(log);
+    await stage.session.idle();
+    expect((await readRecords(log, SESSION)).slice(0, 12)).toEqual(records.slice(0, 12));
+  });
+});

@@ -1,0 +1,214 @@
+/**
+ * ReAct as a graph: the model thinks, the tools it calls act, what they gave is observed, and it thinks again, until it
+ * answers. The state is this run's part of the conversation; what was before comes with the context.
+ */
+import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../graph/index.ts";
+import type { LanguageModel, ModelCallOptions, ModelMessage, ModelSettings } from "../models/model.ts";
+import type { Run } from "../engine/index.ts";
+import type { Json } from "../protocol/index.ts";
+import { runToolCall } from "../tools/run-tool-call.ts";
+import type { ToolHost } from "../tools/tool-host.ts";
+import type { ToolOutcome } from "../tools/tool.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
+import { toResult } from "./run-messages.ts";
+import { think } from "./think.ts";
+
+/** What one run of the agent needs beside its state. */
+export interface ReactContext {
+  readonly sessionId: string;
+  readonly model: LanguageModel;
+  readonly toolbox: Toolbox;
+  readonly system: string | undefined;
+  readonly history: readonly ModelMessage[];
+  readonly maxRounds: number;
+  readonly settings: ModelSettings;
+  readonly callOptions: ModelCallOptions;
+  /** Where a failing model is said to have failed. */
+  readonly stage: string;
+  /** The tool whose arguments are the answer, where the answer has a form. */
+  readonly answerTool: string | undefined;
+  readonly run: Pick<Run, "runId" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work">;
+  readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
+}
+
+const channels = {
+  /** This run's messages, the user's first. */
+  messages: append<ModelMessage>(),
+  /** Rounds of thinking and acting that are over. */
+  round: replace<number>(0),
+  /** The model's text of arguments that are no JSON object, by call. */
+  malformed: merge<string>(),
+  /** The answer, where it has a form. */
+  answer: replace<Json>(null),
+};
+
+type State = StateOf<typeof channels>;
+
+const LAST_ROUND =
+  "You have used all rounds you may use tools in. Answer now with what you know, and say what is missing.";
+
+/** Rounds after the last in which an answer that has a form may be put right. */
+const ANSWER_TRIES = 2;
+
+export function createReactGraph(context: ReactContext) {
+  return defineGraph({
+    name: "react",
+    channels,
+    start: "think",
+    // Each round is three steps, and each limit is told by its own name.
+    maxSteps: 3 * context.maxRounds + 10,
+    nodes: {
+      think: async (state, node) => {
+        closeForgotten(context.run);
+        const isLast = state.round >= context.maxRounds;
+        if (isLast) reportLimit(node, context.maxRounds);
+        const { content, calls, result } = await think(
+          node.span,
+          context.model,
+          {
+            messages: composePrompt(context, state, isLast),
+            ...(context.toolbox.names.length === 0 ? {} : { tools: context.toolbox.describe() }),
+            ...chooseTool(context, state, isLast),
+            settings: context.settings,
+          },
+          {
+            ...context.callOptions,
+            stage: context.stage,
+            signal: node.signal,
+            run: context.run,
+          },
+        );
+        reportFinish(node, result.finishReason, context.stage);
+        const malformed = calls.flatMap(({ callId, input, rawInput }) =>
+          input === undefined ? [[callId, rawInput]] : [],
+        );
+        return {
+          ...(content.length === 0 ? {} : { messages: [{ role: "assistant", content }] as const }),
+          ...(malformed.length === 0 ? {} : { malformed: Object.fromEntries(malformed) as { [id: string]: string } }),
+        };
+      },
+      act: async (state, node) => {
+        const outcomes = await carryOutCalls(context, state, node);
+        const content = outcomes.map(({ callId, name, result, isError }) =>
+          toResult(callId, name, { result, is_error: isError }),
+        );
+        return { messages: [{ role: "tool", content }] as const };
+      },
+      observe: (state) => {
+        const answer = findAnswer(context, state);
+        return { round: state.round + 1, ...(answer === undefined ? {} : { answer }) };
+      },
+    },
+    edges: {
+      think: ({ messages, round }) => {
+        const last = messages.at(-1);
+        const hasCalls = last !== undefined && listCallIds(last).length > 0;
+        if (context.answerTool === undefined) return hasCalls && round < context.maxRounds ? "act" : END;
+        // An answer without its form is asked for again.
+        return hasCalls ? "act" : "observe";
+      },
+      act: "observe",
+      // A model that will not give its answer the form it must have is given up on.
+      observe: ({ answer, round }) => (answer === null && round < context.maxRounds + ANSWER_TRIES ? "think" : END),
+    },
+  });
+}
+
+function composePrompt(
+  { system, history }: ReactContext,
+  { messages }: State,
+  isLast: boolean,
+): readonly ModelMessage[] {
+  const note: ModelMessage = { role: "user", content: [{ type: "text", text: LAST_ROUND }] };
+  return [
+    ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
+    ...history,
+    ...messages,
+    ...(isLast ? [note] : []),
+  ];
+}
+
+function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: State, isLast: boolean) {
+  if (answerTool !== undefined) {
+    const isAskedAgain = messages.at(-1)?.role === "assistant";
+    if (isLast || isAskedAgain) return { toolChoice: { toolName: answerTool } };
+    return {};
+  }
+  return isLast && toolbox.names.length > 0 ? ({ toolChoice: "none" } as const) : {};
+}
+
+/** Calls of a thought whose process died before it was whole: the model is asked anew, and nobody will make them. */
+function closeForgotten(run: ReactContext["run"]): void {
+  const callIds = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
+  if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });
+}
+
+function reportLimit(node: NodeContext, maxRounds: number): void {
+  void node.span.emit({
+    type: "error",
+    message: `the agent has used its ${maxRounds} rounds; it answers with what it has`,
+    code: "iteration_limit",
+    stage: "iteration_limit",
+    recoverable: true,
+  });
+}
+
+/** An answer that was not ended by the model itself says so. */
+function reportFinish(node: NodeContext, finishReason: string, stage: string): void {
+  const messages: { readonly [reason: string]: string } = {
+    length: "the answer was cut: the model has reached its limit of output tokens",
+    content_filter: "the answer was stopped by the provider's content filter",
+  };
+  const message = messages[finishReason];
+  if (message === undefined) return;
+  void node.span.emit({ type: "error", message, code: "model_failed", stage, recoverable: true });
+}
+
+async function carryOutCalls(context: ReactContext, state: State, node: NodeContext): Promise<readonly ToolOutcome[]> {
+  const last = state.messages.at(-1);
+  const calls = last?.role === "assistant" ? last.content.filter((part) => part.type === "tool-call") : [];
+  const { run, sessionId, onError } = context;
+  const { nodeId } = node.span;
+  const host: ToolHost = {
+    sessionId,
+    runId: run.runId,
+    signal: node.signal,
+    now: () => run.now(),
+    emit: (event) => run.post(event, { nodeId }).durable,
+    recall: (callId) => {
+      const known = run.work.findCall(callId);
+      return known === undefined ? undefined : { asked: known.asked !== undefined, started: known.state === "started" };
+    },
+    ready: () => node.ready(),
+    requestApproval: (request) => run.requestApproval(request, { nodeId }),
+    ...(onError === undefined ? {} : { onError }),
+  };
+  const going = calls.map(async ({ toolCallId: callId, toolName: name, input }): Promise<ToolOutcome> => {
+    const ended = node.endedCalls.get(callId);
+    if (ended !== undefined) return { callId, name, result: ended.result, isError: ended.is_error };
+    const raw = state.malformed[callId];
+    const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
+    return runToolCall(call, context.toolbox, host);
+  });
+  // All come to their end before the node does, or its siblings would write into a span that is closed.
+  const settled = await Promise.allSettled(going);
+  return settled.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+/** The arguments of the call that is the answer, if it was made and was right. */
+function findAnswer({ answerTool }: ReactContext, { messages }: State): Json | undefined {
+  const results = messages.at(-1);
+  const made = messages.at(-2);
+  if (answerTool === undefined || results?.role !== "tool" || made?.role !== "assistant") return undefined;
+  const right = results.content.find(({ toolName, output }) => toolName === answerTool && output.type !== "error-text");
+  const call = made.content.find((part) => part.type === "tool-call" && part.toolCallId === right?.toolCallId);
+  return call?.type === "tool-call" ? call.input : undefined;
+}
+
+function listCallIds(message: ModelMessage): readonly string[] {
+  if (message.role !== "assistant") return [];
+  return message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
+}

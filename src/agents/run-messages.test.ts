@@ -1,0 +1,121 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
+import type { AnyEvent } from "../protocol/index.ts";
+import { RunMessages } from "./run-messages.ts";
+
+function fold(events: readonly AnyEvent[]) {
+  const messages = new RunMessages();
+  for (const event of events) messages.add({ envelope: {}, event });
+  return messages.finish();
+}
+
+const start: AnyEvent = { type: "run_start", message: "Hello" };
+const said = (content: string, more: object = {}): AnyEvent => ({
+  type: "message_chunk",
+  content,
+  id: "think",
+  ...more,
+});
+const called = (call_id: string, name = "t"): AnyEvent => ({ type: "tool_call", call_id, name, arguments: { a: 1 } });
+const ended = (call_id: string, result = "ok", is_error = false): AnyEvent => ({
+  type: "tool_end",
+  call_id,
+  name: "t",
+  result,
+  is_error,
+});
+
+const user = { role: "user", content: [{ type: "text", text: "Hello" }] };
+const text = (value: string) => ({ type: "text", text: value });
+const call = (id: string) => ({ type: "tool-call", toolCallId: id, toolName: "t", input: { a: 1 } });
+const result = (id: string, value = "ok", type = "text") => ({
+  type: "tool-result",
+  toolCallId: id,
+  toolName: "t",
+  output: { type, value },
+});
+
+describe("RunMessages", () => {
+  it("joins what was said, and leaves thoughts out", () => {
+    expect(
+      fold([
+        start,
+        said("Hi "),
+        said("no", { channel: "thought" }),
+        said("there"),
+        { type: "reply", reply: "Hi there" },
+      ]),
+    ).toEqual([user, { role: "assistant", content: [text("Hi there")] }]);
+  });
+
+  it("puts the results of parallel calls into one message, in the order of the calls", () => {
+    const events = [start, said("Look: "), called("a"), called("b"), ended("b"), ended("a"), said("Done")];
+    expect(fold([...events, { type: "reply", reply: "Done" }])).toEqual([
+      user,
+      { role: "assistant", content: [text("Look: "), call("a"), call("b")] },
+      { role: "tool", content: [result("a"), result("b")] },
+      { role: "assistant", content: [text("Done")] },
+    ]);
+  });
+
+  it("takes the reply where nothing was streamed after the tools", () => {
+    expect(fold([start, said("Look: "), called("a"), ended("a"), { type: "reply", reply: "42" }]).at(-1)).toEqual({
+      role: "assistant",
+      content: [text("42")],
+    });
+  });
+
+  it("gives a call that has no result one that says so", () => {
+    expect(fold([start, called("a")])).toEqual([
+      user,
+      { role: "assistant", content: [call("a")] },
+      { role: "tool", content: [result("a", "The run ended before this call had a result.", "error-text")] },
+    ]);
+  });
+
+  it("leaves out what ended without having been called, and marks errors", () => {
+    expect(fold([start, ended("x"), called("a"), ended("a", "no such file", true)])).toEqual([
+      user,
+      { role: "assistant", content: [call("a")] },
+      { role: "tool", content: [result("a", "no such file", "error-text")] },
+    ]);
+  });
+
+  it("says after the results what was said while tools were running", () => {
+    expect(fold([start, called("a"), said("meanwhile"), ended("a"), said(" after")])).toEqual([
+      user,
+      { role: "assistant", content: [call("a")] },
+      { role: "tool", content: [result("a")] },
+      { role: "assistant", content: [text("meanwhile after")] },
+    ]);
+  });
+
+  it("keeps the rules of providers, and every word of the answer, whatever the records are", () => {
+    const id = fc.constantFrom("a", "b", "c");
+    const event = fc.oneof(
+      fc.string({ maxLength: 3 }).map((content) => said(content)),
+      id.map((callId) => called(callId)),
+      id.map((callId) => ended(callId)),
+      fc.constant<AnyEvent>({ type: "node_enter", id: "think" }),
+      fc.constant(start),
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 30 }), (events) => {
+        const messages = fold(events);
+        const broken = findRuleBreak(messages)?.replace(/message \d+ \(assistant\) calls . a second time/, "");
+        // An id that comes again after its result is another call: only runs of others have that.
+        expect(broken ?? "").toBe("");
+        const spoken = messages.flatMap((message) =>
+          message.role === "assistant"
+            ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : []))
+            : [],
+        );
+        const written = events.flatMap((item) =>
+          item.type === "message_chunk" ? [(item as { content: string }).content] : [],
+        );
+        expect(spoken.join("")).toBe(written.join(""));
+      }),
+    );
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * One run of the log as the messages a model is given of it: what the user said, what was answered, which tools were
+ * called and what they gave. A fold over records; it reads no log and knows no model.
+ *
+ * Invariant: whatever the records are, cut or whole, ours or somebody else's, the messages keep the rules of providers:
+ * every call has exactly one result, right after the message that made it, and no message is empty.
+ */
+import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
+import { type EventRecord, isKnownEvent, type ToolCallEvent, type ToolEndEvent } from "../protocol/index.ts";
+
+const NO_RESULT = "The run ended before this call had a result.";
+
+export class RunMessages {
+  readonly #messages: ModelMessage[] = [];
+  /** The answer of the assistant that is being put together. */
+  #text: string[] = [];
+  #calls: ToolCallEvent[] = [];
+  readonly #results = new Map<string, ToolEndEvent>();
+  /** What was said while calls were going on: it comes after their results. */
+  #later: string[] = [];
+  #hasAnswered = false;
+
+  add({ event }: EventRecord): void {
+    if (!isKnownEvent(event)) return;
+    switch (event.type) {
+      case "run_start":
+        if (event.message !== undefined && event.message !== "")
+          this.#messages.push({ role: "user", content: [{ type: "text", text: event.message }] });
+        return;
+      case "message_chunk":
+        if (event.channel !== "thought") this.#say(event.content);
+        return;
+      case "tool_call":
+        if (event.call_id === undefined || this.#knows(event.call_id)) return;
+        if (this.#isAnswered()) this.#flush();
+        this.#calls.push(event);
+        return;
+      case "tool_end":
+        if (event.call_id !== undefined && this.#knows(event.call_id) && !this.#results.has(event.call_id))
+          this.#results.set(event.call_id, event);
+        return;
+      case "reply":
+        if (this.#isAnswered()) this.#flush();
+        // Where nothing was streamed, the reply is all there is.
+        if (!this.#hasAnswered || this.#text.length === 0) this.#say(event.reply);
+        return;
+      default:
+    }
+  }
+
+  /** All of it; what is still open is closed. */
+  finish(): readonly ModelMessage[] {
+    this.#flush();
+    this.#flush();
+    return this.#messages;
+  }
+
+  #say(text: string): void {
+    if (text === "") return;
+    if (this.#calls.length > 0 && !this.#isAnswered()) {
+      this.#later.push(text);
+      return;
+    }
+    if (this.#isAnswered()) this.#flush();
+    this.#hasAnswered = true;
+    this.#text.push(text);
+  }
+
+  #knows(callId: string): boolean {
+    return this.#calls.some((call) => call.call_id === callId);
+  }
+
+  /** There are calls, and all have their results. */
+  #isAnswered(): boolean {
+    return this.#calls.length > 0 && this.#calls.length === this.#results.size;
+  }
+
+  #flush(): void {
+    const text = this.#text.join("");
+    const content: AssistantPart[] = text === "" ? [] : [{ type: "text", text }];
+    const results: ToolResultPart[] = [];
+    for (const { call_id = "", name, arguments: input } of this.#calls) {
+      content.push({ type: "tool-call", toolCallId: call_id, toolName: name, input });
+      results.push(toResult(call_id, name, this.#results.get(call_id)));
+    }
+    if (content.length > 0) this.#messages.push({ role: "assistant", content });
+    if (results.length > 0) this.#messages.push({ role: "tool", content: results });
+    this.#text = this.#later;
+    this.#later = [];
+    this.#calls = [];
+    this.#results.clear();
+  }
+}
+
+export function toResult(
+  callId: string,
+  name: string,
+  end: Pick<ToolEndEvent, "result" | "is_error"> | undefined,
+): ToolResultPart {
+  const { result, is_error } = end ?? { result: NO_RESULT, is_error: true };
+  return {
+    type: "tool-result",
+    toolCallId: callId,
+    toolName: name,
+    output: { type: is_error ? "error-text" : "text", value: result === "" ? "(no output)" : result },
+  };
+}

@@ -1,0 +1,171 @@
+/**
+ * One call of a model as a node run: everything it says is written as it says it, and what it said is returned for the
+ * conversation. It knows no graph and no tool beyond its description.
+ *
+ * Invariant: an `llm_start` has its `llm_end`, whatever happens, and a failed call leaves as an error that names its
+ * stage. Within a run no two calls of tools have the same id.
+ */
+import { describeError, type NodeRun, type Run } from "../engine/index.ts";
+import { callModel } from "../models/call-model.ts";
+import type {
+  AssistantPart,
+  LanguageModel,
+  ModelCallOptions,
+  ModelListener,
+  ModelRequest,
+  ModelResult,
+  ModelToolCall,
+} from "../models/model.ts";
+import { isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
+
+export interface Thought {
+  readonly result: ModelResult;
+  /** The same, with the ids that the calls have in this run. */
+  readonly content: readonly AssistantPart[];
+  readonly calls: readonly ModelToolCall[];
+}
+
+export interface ThinkOptions extends ModelCallOptions {
+  /** Where a failure is said to have happened. */
+  readonly stage: string;
+  readonly signal: AbortSignal;
+  /** The run the span belongs to. Nobody waits for its tokens to be durable, unless the log falls behind. */
+  readonly run: Pick<Run, "post" | "isBehind" | "ready" | "now" | "work">;
+}
+
+export async function think(
+  span: NodeRun,
+  model: LanguageModel,
+  request: ModelRequest,
+  { stage, run, ...options }: ThinkOptions,
+): Promise<Thought> {
+  const { name: id } = span;
+  const place = { nodeId: span.nodeId };
+  const post = (event: LoomEvent): Promise<void> | undefined => {
+    run.post(event, place);
+    return run.isBehind ? run.ready() : undefined;
+  };
+  const call = new ModelCallSpan(post, () => run.now(), span.nodeId, `${model.provider}/${model.modelId}`);
+  const ids = new Map<string, string>();
+  const idOf = (callId: string): string => {
+    let id = ids.get(callId);
+    if (id === undefined) ids.set(callId, (id = makeUnique(shorten(callId), run.work)));
+    return id;
+  };
+  const calls: ModelToolCall[] = [];
+  const listener: ModelListener = {
+    onStart: ({ attempt }) => call.start(attempt),
+    onText: (delta) => (delta === "" ? undefined : post({ type: "message_chunk", content: delta, id })),
+    onReasoning: (delta) => (delta === "" ? undefined : post({ type: "reasoning_chunk", content: delta, id })),
+    onReasoningEnd: () => void post({ type: "reasoning_end", id }),
+    onToolInput: ({ callId, name, index }, delta) =>
+      post({
+        type: "tool_call_chunk",
+        call_id: idOf(callId),
+        name: shorten(name),
+        arguments_delta: delta,
+        index,
+      }),
+    onToolCall: (made) => {
+      const { index, input, rawInput } = made;
+      const name = shorten(made.name);
+      const callId = idOf(made.callId);
+      calls.push({ ...made, name, callId });
+      const raw = input === undefined ? { raw_arguments: rawInput } : {};
+      return post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, index, ...raw });
+    },
+  };
+  try {
+    const result = await callModel(model, request, listener, options);
+    call.end(result);
+    const content = result.content.map((part) =>
+      part.type === "tool-call"
+        ? { ...part, toolName: shorten(part.toolName), toolCallId: idOf(part.toolCallId) }
+        : part,
+    );
+    return { result, content, calls };
+  } catch (error) {
+    call.fail(error);
+    throw asStaged(error, stage);
+  }
+}
+
+/** Writes the beginning and the end of a model call, once each for every try. */
+class ModelCallSpan {
+  readonly #post: (event: LoomEvent) => unknown;
+  readonly #now: () => number;
+  readonly #nodeId: string;
+  readonly #model: string;
+  #open: { readonly id: string; readonly since: number } | undefined;
+
+  constructor(post: (event: LoomEvent) => unknown, now: () => number, nodeId: string, model: string) {
+    this.#post = post;
+    this.#now = now;
+    this.#nodeId = nodeId;
+    this.#model = model;
+  }
+
+  start(attempt: number): void {
+    if (this.#open !== undefined) this.#end("error", "tried again");
+    const id = `${this.#nodeId}.${attempt}`;
+    this.#open = { id, since: this.#now() };
+    this.#post({ type: "llm_start", llm_call_id: id, model: this.#model, attempt });
+  }
+
+  end({ usage, finishReason }: ModelResult): void {
+    const { promptTokens, completionTokens, totalTokens } = usage;
+    if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
+      const prompt_tokens = promptTokens ?? 0;
+      const completion_tokens = completionTokens ?? 0;
+      this.#post({
+        type: "usage",
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: totalTokens ?? prompt_tokens + completion_tokens,
+        ...(this.#open === undefined ? {} : { llm_call_id: this.#open.id }),
+      });
+    }
+    this.#end(finishReason);
+  }
+
+  fail(error: unknown): void {
+    try {
+      this.#end("error", describeError(error));
+    } catch {
+      // A run that is over has closed it already; what has gone wrong is more than this.
+    }
+  }
+
+  #end(finish_reason: string, error?: string): void {
+    if (this.#open === undefined) return;
+    const { id, since } = this.#open;
+    this.#open = undefined;
+    this.#post({
+      type: "llm_end",
+      llm_call_id: id,
+      model: this.#model,
+      finish_reason,
+      duration_ms: Math.max(0, Math.round(this.#now() - since)),
+      ...(error === undefined ? {} : { error }),
+    });
+  }
+}
+
+/** Models of some servers make up names and ids as long as they like. */
+const MAX_NAME_LENGTH = 256;
+
+function shorten(name: string): string {
+  return name.length <= MAX_NAME_LENGTH ? name : name.slice(0, MAX_NAME_LENGTH).toWellFormed();
+}
+
+/** A model that is asked anew, since its process died, may call what it has called before. */
+function makeUnique(callId: string, work: Run["work"]): string {
+  let id = callId;
+  for (let n = 2; work.knows(id); n++) id = `${callId}_${n}`;
+  return id;
+}
+
+function asStaged(error: unknown, stage: string): unknown {
+  if (!isLoomError(error)) return error;
+  return new LoomError(error.code, error.message, { ...error.details, stage }, { cause: error });
+}

@@ -1,0 +1,80 @@
+/**
+ * `loom run`: an agent answers a message. The message is a command in the log, and so are consent and cancel; this process
+ * holds the session if it can, and in any case follows the run. So a run that was killed, or is another process's, is no
+ * different from one of its own.
+ */
+import { randomUUID } from "node:crypto";
+import { LOG_LIMITS, type Log, openSqliteLog } from "../log/index.ts";
+import { isLoomError } from "../protocol/index.ts";
+import { CliError, type ParsedCommand } from "./command.ts";
+import { cutText } from "./fit-text.ts";
+import { assembleAgent } from "./run/assemble-agent.ts";
+import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
+import { SessionKeeper } from "./run/session-keeper.ts";
+import { type Target, WatchedRun } from "./run/watched-run.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A message may be longer than other commands, and what JSON makes of it longer still. */
+const LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
+
+export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const options = await readRunOptions(parsed, terminal);
+  try {
+    return await carryOut(options, terminal);
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message);
+  }
+}
+
+async function carryOut(options: RunOptions, terminal: Terminal): Promise<number> {
+  const { sessionId } = options;
+  const onError = createReporter(terminal);
+  await using assembled = await assembleAgent(options, onError);
+  const { agent, warnings } = assembled;
+  for (const warning of warnings) terminal.warn(cutText(warning, 500));
+  const log = await openSqliteLog(options.store, { limits: LIMITS });
+  try {
+    const target = await findTarget(log, options);
+    if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
+    const onHeld = (): void =>
+      terminal.warn(`another process holds session ${sessionId}; the run is carried out there`);
+    await using keeper = new SessionKeeper({ log, sessionId, agent, onError, onHeld });
+    return await new WatchedRun(log, options, target, keeper, terminal).watch();
+  } finally {
+    await log.close();
+  }
+}
+
+/** Faults of Loom or of a tool, of which the run's records have an id only. */
+function createReporter(terminal: Terminal): (error: unknown, errorId: string) => void {
+  return (error, errorId) => {
+    if (!process.env["LOOM_DEBUG"]) return;
+    terminal.warn(`error ${errorId}: ${error instanceof Error ? error.stack : String(error)}`);
+  };
+}
+
+/** Sends the message, or finds the run to go on with. */
+async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<Target> {
+  if (message === undefined) return findLeftRun(log, sessionId);
+  const { lastId } = await log.createSession(sessionId);
+  const [latest] = await log.listRuns(sessionId, { limit: 1 });
+  // A run that was left may have to be answered first.
+  const after = latest?.status === "live" ? latest.firstId - 1 : lastId;
+  const [runId, commandId] = [randomUUID(), randomUUID()];
+  await log.submit({ commandId, sessionId, kind: "enqueue", body: { run_id: runId, message, agent } });
+  return { runId, after, commandId };
+}
+
+async function findLeftRun(log: Log, sessionId: string): Promise<Target> {
+  const info = await log.getSession(sessionId);
+  if (info === undefined) throw new CliError(`there is no session \`${sessionId}\` in this store`);
+  const [latest] = await log.listRuns(sessionId, { limit: 1 });
+  if (latest?.status === "live") return { runId: latest.runId, after: latest.firstId - 1 };
+  for (const { kind, body, commandId } of await log.listPending(sessionId)) {
+    const { run_id: runId } = body;
+    if (kind === "enqueue" && typeof runId === "string") return { runId, after: info.lastId, commandId };
+  }
+  const how = latest === undefined ? "it has none" : `the last one ended: ${latest.status}`;
+  throw new CliError(`session \`${sessionId}\` has no run to go on with (${how})`);
+}

@@ -1,0 +1,47 @@
+/** What a run shows beside text, in a few lines that a terminal can have. The lines are neither cut nor made harmless. */
+import type { AnyEvent, EventOf, Json } from "../../protocol/index.ts";
+
+const SHOWN_ROWS = 12;
+
+/** Tables, lists and images in a few lines each. */
+export function describeShown(event: AnyEvent): readonly string[] {
+  switch (event.type) {
+    case "data": {
+      const { data_type, data } = event as EventOf<"data">;
+      return describeData(data_type, data);
+    }
+    case "image": {
+      const { url, alt = "" } = event as EventOf<"image">;
+      return [`image ${alt} ${url}`];
+    }
+    case "todo_list": {
+      const { title = "to do", items } = event as EventOf<"todo_list">;
+      return shorten([title, ...items.map(({ text, completed }) => `[${completed ? "x" : " "}] ${text}`)]);
+    }
+    case "todo_update": {
+      const { item_id, completed, text } = event as EventOf<"todo_update">;
+      return [`${completed === undefined ? "" : `[${completed ? "x" : " "}] `}${text ?? item_id}`];
+    }
+    default:
+      return [];
+  }
+}
+
+function describeData(kind: string, { name, columns, rows }: { readonly [key: string]: Json }): readonly string[] {
+  const shownKind = kind === "dataframe" ? "table" : kind;
+  const title = typeof name === "string" ? `${shownKind} ${name}` : shownKind;
+  if (!Array.isArray(columns) || !Array.isArray(rows)) return [title];
+  const join = (row: Json): string => (Array.isArray(row) ? row : [row]).map(formatCell).join(" | ");
+  return shorten([title, join(columns), ...rows.map(join)]);
+}
+
+function formatCell(value: Json): string {
+  if (value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function shorten(lines: readonly string[]): readonly string[] {
+  return lines.length <= SHOWN_ROWS
+    ? lines
+    : [...lines.slice(0, SHOWN_ROWS - 1), `… ${lines.length - SHOWN_ROWS + 1} more`];
+}

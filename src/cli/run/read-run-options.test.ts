@@ -1,0 +1,67 @@
+import { Readable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { parseCommand } from "../command.ts";
+import { RUN } from "../commands.ts";
+import type { Terminal } from "../terminal.ts";
+import { MAX_MESSAGE_BYTES, readRunOptions } from "./read-run-options.ts";
+
+/** What is typed, or piped in. */
+function read(args: readonly string[], { input, env = {} }: { input?: string; env?: { [name: string]: string } } = {}) {
+  const stdin = Object.assign(Readable.from([Buffer.from(input ?? "")]), { isTTY: input === undefined });
+  return readRunOptions(parseCommand(RUN, args), { stdin, progress: () => undefined } as unknown as Terminal, env);
+}
+
+describe("readRunOptions", () => {
+  test("needs no key, and gives a new session a name of its own", async () => {
+    const options = await read(["hi"]);
+    expect(options).toMatchObject({ message: "hi", model: "offline", approve: "ask", isNewSession: true });
+    expect(options.sessionId).toMatch(/^[0-9a-f]{12}$/);
+    expect(options.workspace ?? options.mcp ?? options.modes).toBeUndefined();
+    expect((await read(["hi"])).sessionId).not.toBe(options.sessionId);
+  });
+
+  test("looks into the environment for the model and the store, where an option does not say", async () => {
+    const env = { LOOM_MODEL: "ollama/qwen", XDG_DATA_HOME: "/data" };
+    expect(await read(["hi"], { env })).toMatchObject({ model: "ollama/qwen", store: "/data/loom/loom.db" });
+    expect(await read(["hi"], { env: { ...env, LOOM_STORE: "/x.db" } })).toMatchObject({ store: "/x.db" });
+    expect(await read(["--model", "openai/gpt", "--store", "y.db", "hi"], { env })).toMatchObject({
+      model: "openai/gpt",
+      store: "y.db",
+    });
+    expect((await read(["hi"], { env: { LOOM_MODEL: " " } })).model).toBe("offline");
+  });
+
+  test("reads the message from standard input where it is `-` or absent", async () => {
+    expect((await read([], { input: "two\nlines\n" })).message).toBe("two\nlines");
+    expect((await read(["-"], { input: "x" })).message).toBe("x");
+    expect((await read(["--session", "s", "--resume"], { input: "x" })).message).toBeUndefined();
+    await expect(read([], { input: "x".repeat(MAX_MESSAGE_BYTES + 1) })).rejects.toThrow("longer than");
+  });
+
+  test("says how to go on with the same tools, as a shell reads it", async () => {
+    const args = ["--session", "my chat", "--workspace", "it's", "--allow-fetch", "--approve", "never", "--json", "hi"];
+    expect((await read(args)).resumeCommand).toBe(
+      String.raw`loom run --session 'my chat' --workspace 'it'\''s' --allow-fetch --resume --approve always`,
+    );
+  });
+
+  test("takes stream modes with --json", async () => {
+    expect((await read(["--json", "hi"])).modes).toBe("all");
+    expect((await read(["--json", "--modes", "tools, values", "hi"])).modes).toEqual(["tools", "values"]);
+  });
+
+  test.each<[string, readonly string[], string?]>([
+    ["there is no message", []],
+    ["the message is empty", [" "]],
+    ["the message is empty", [], "\n"],
+    ["`--agent dog` is not known", ["--agent", "dog", "hi"]],
+    ["`--approve maybe` is not known", ["--approve", "maybe", "hi"]],
+    ["`--max-rounds 0` is not a number", ["--max-rounds", "0", "hi"]],
+    ["`--modes` chooses frames", ["--modes", "tools", "hi"]],
+    ['there is no stream mode "x"', ["--json", "--modes", "tools,x", "hi"]],
+    ["`--resume` needs `--session ID`", ["--resume"]],
+    ["takes no message", ["--resume", "--session", "s", "hi"]],
+  ])("refuses: %s", async (message, args, input) => {
+    await expect(read(args, input === undefined ? {} : { input })).rejects.toThrow(message);
+  });
+});

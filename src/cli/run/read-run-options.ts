@@ -1,0 +1,147 @@
+/** What `loom run` was asked for: options, environment and standard input, read and checked before anything is opened. */
+import { randomBytes } from "node:crypto";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { isLoomError, readStreamModes, STREAM_MODES, type StreamModes } from "../../protocol/index.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { readChunks } from "../read-chunks.ts";
+import type { Terminal } from "../terminal.ts";
+
+export type ApprovalChoice = "ask" | "always" | "never";
+
+export interface RunOptions {
+  /** Undefined to go on with the run that is there. */
+  readonly message: string | undefined;
+  readonly sessionId: string;
+  /** The session was given a name here. */
+  readonly isNewSession: boolean;
+  readonly agent: string;
+  readonly model: string;
+  readonly baseURL: string | undefined;
+  readonly system: string | undefined;
+  readonly maxRounds: number | undefined;
+  readonly workspace: string | undefined;
+  readonly mcp: string | undefined;
+  readonly allowFetch: boolean;
+  readonly approve: ApprovalChoice;
+  readonly store: string;
+  /** Undefined for words instead of frames. */
+  readonly modes: StreamModes | undefined;
+  /** What to type to go on with the run, with the same model and tools. */
+  readonly resumeCommand: string;
+}
+
+type Environment = { readonly [name: string]: string | undefined };
+
+const AGENTS = ["react"];
+const APPROVALS: readonly string[] = ["ask", "always", "never"] satisfies readonly ApprovalChoice[];
+/** A message is one record of the log, with something around it. */
+export const MAX_MESSAGE_BYTES = 1000 * 1000;
+const MOST_ROUNDS = 1000;
+
+export async function readRunOptions(
+  parsed: ParsedCommand,
+  terminal: Terminal,
+  env: Environment = process.env,
+): Promise<RunOptions> {
+  const text = (name: string): string | undefined => textOption(parsed, name);
+  const resume = parsed.options["resume"] === true;
+  const session = text("session");
+  if (resume && session === undefined)
+    throw new CliError("`--resume` needs `--session ID`: which run is to go on?", "the id was printed when it began");
+  if (resume && parsed.argument !== undefined)
+    throw new CliError("`--resume` goes on with the run that is there, and takes no message");
+  const sessionId = session ?? randomBytes(6).toString("hex");
+  const options = {
+    sessionId,
+    isNewSession: session === undefined,
+    agent: chooseOne("agent", text("agent") ?? "react", AGENTS),
+    model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
+    baseURL: text("base-url"),
+    system: text("system"),
+    maxRounds: readRounds(text("max-rounds")),
+    workspace: text("workspace"),
+    mcp: text("mcp"),
+    allowFetch: parsed.options["allow-fetch"] === true,
+    approve: chooseOne("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
+    store: text("store") ?? findStore(env),
+    modes: readModes(parsed.options["json"] === true, text("modes")),
+    resumeCommand: describeResume(parsed, sessionId),
+  };
+  return { ...options, message: resume ? undefined : await readMessage(parsed.argument, terminal) };
+}
+
+/** Options that make a run what it is: without them it would not find its tools again. */
+const KEPT = ["store", "model", "base-url", "system", "max-rounds", "workspace", "mcp", "allow-fetch"];
+
+function describeResume({ options }: ParsedCommand, sessionId: string): string {
+  const kept = KEPT.flatMap((name) => {
+    const value = options[name];
+    if (value === undefined || value === false) return [];
+    return value === true ? [`--${name}`] : [`--${name}`, quoteWord(value)];
+  });
+  return ["loom run --session", quoteWord(sessionId), ...kept, "--resume --approve always"].join(" ");
+}
+
+/** As shells read it. */
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function chooseOne(option: string, value: string, known: readonly string[]): string {
+  if (known.includes(value)) return value;
+  throw new CliError(`\`--${option} ${value}\` is not known`, `choose one of ${known.join(", ")}`);
+}
+
+/** Set and empty is how shells say "not set". */
+function readVariable(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === "" ? undefined : value;
+}
+
+function findStore(env: Environment): string {
+  const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
+  return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
+}
+
+function readRounds(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  const rounds = /^\d+$/.test(given) ? Number(given) : 0;
+  if (rounds >= 1 && rounds <= MOST_ROUNDS) return rounds;
+  throw new CliError(`\`--max-rounds ${given}\` is not a number from 1 to ${MOST_ROUNDS}`);
+}
+
+function readModes(isJson: boolean, list: string | undefined): StreamModes | undefined {
+  if (!isJson && list !== undefined) throw new CliError("`--modes` chooses frames, and needs `--json`");
+  if (!isJson || list === undefined) return isJson ? "all" : undefined;
+  try {
+    return readStreamModes(list.split(",").map((name) => name.trim()));
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message, `choose of ${[...STREAM_MODES, "all"].join(", ")}`);
+  }
+}
+
+async function readMessage(argument: string | undefined, terminal: Terminal): Promise<string> {
+  if (argument === undefined && terminal.stdin.isTTY)
+    throw new CliError("there is no message", 'say what you want: `loom run "What is 6*7?"`');
+  const message = argument === undefined || argument === "-" ? await readInput(terminal) : argument;
+  if (message.trim() === "") throw new CliError("the message is empty");
+  if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) throw tooLong();
+  return message;
+}
+
+async function readInput(terminal: Terminal): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of readChunks("-", terminal)) {
+    bytes += chunk.length;
+    if (bytes > MAX_MESSAGE_BYTES) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8").trimEnd();
+}
+
+function tooLong(): CliError {
+  return new CliError(`the message is longer than ${MAX_MESSAGE_BYTES} bytes`);
+}

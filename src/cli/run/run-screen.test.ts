@@ -1,0 +1,133 @@
+import { Readable, Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, test } from "vitest";
+import type { AnyEvent } from "../../protocol/index.ts";
+import { createTerminal } from "../terminal.ts";
+import { RunScreen } from "./run-screen.ts";
+
+/** Both streams in the order they were written, and each by itself. */
+function createScreen({ out, err }: { readonly out?: number; readonly err?: number }) {
+  const written = { all: "", out: "", err: "" };
+  const open = (name: "out" | "err", columns: number | undefined) => {
+    const sink = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        const text = chunk.toString();
+        written[name] += text;
+        written.all += text;
+        done();
+      },
+    });
+    return Object.assign(sink, { isTTY: columns !== undefined, columns }) as unknown as NodeJS.WriteStream;
+  };
+  const stdin = Readable.from([]) as unknown as NodeJS.ReadStream;
+  return { written, screen: new RunScreen(createTerminal(stdin, open("out", out), open("err", err))) };
+}
+
+async function show(screen: RunScreen, ...events: readonly (AnyEvent & { readonly at?: string })[]): Promise<void> {
+  for (const { at, ...event } of events) {
+    const envelope = { session_id: "s", run_id: "r", event_id: 1, ts: 0, ...(at === undefined ? {} : { node_id: at }) };
+    await screen.show({ envelope, event });
+  }
+}
+
+const say = (content: string, at = "think-1") => ({ type: "message_chunk", content, id: "think", at });
+const think = (content: string) => ({ type: "reasoning_chunk", content, id: "think" });
+const RUN = [
+  think("Hm. "),
+  think("A product."),
+  { type: "reasoning_end", id: "think" },
+  say("Let me see."),
+  { type: "tool_call", call_id: "c", name: "calculator", arguments: { expression: "6*7" } },
+  { type: "tool_start", call_id: "c", name: "calculator" },
+  { type: "tool_progress", call_id: "c", name: "calculator", progress: 50, message: "half" },
+  { type: "tool_end", call_id: "c", name: "calculator", result: "42", is_error: false, duration_ms: 3 },
+  say("It is ", "think-2"),
+  say("42.", "think-2"),
+  { type: "run_end", status: "completed", summary: { duration_ms: 1500, tool_calls: 1, total_tokens: 20 } },
+  { type: "reply", reply: "It is 42.", at: "think-2" },
+];
+
+describe("RunScreen", () => {
+  test("tells a run on a terminal, each thing in lines of its own", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(screen, ...RUN);
+    await screen.end();
+    // What is shown over and erased again is not what a person is left with.
+    const left = stripVTControlCharacters(written.all.replaceAll(/[^\n]*\r\p{Cc}\[K/gu, ""));
+    expect(left.split("\n")).toEqual([
+      "Hm. A product.",
+      "Let me see.",
+      '→ calculator {"expression":"6*7"}',
+      "← calculator 42 (3 ms)",
+      "It is 42.",
+      "completed in 1.5 s, 1 tool call, 20 tokens",
+      "",
+    ]);
+  });
+
+  test("gives a pipe the answer as it is, and nothing but", async () => {
+    const { screen, written } = createScreen({});
+    await show(screen, ...RUN, say("\u001B[1mbold\u001B[0m\r\n", "think-3"));
+    await screen.end();
+    expect(written.out).toBe("Let me see.\nIt is 42.\n\u001B[1mbold\u001B[0m\r\n");
+    expect(written.err).toBe("");
+  });
+
+  test("keeps the lines and tabs of what is said", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(screen, say("if:\r\n\tgo()\u0007\n"));
+    await screen.end();
+    expect(written.out).toBe("if:\n\tgo()\uFFFD\n");
+  });
+
+  test("says the reply where nothing was streamed", async () => {
+    const { screen, written } = createScreen({});
+    await show(screen, say("Looking."), { type: "reply", reply: "{}", at: "act-2" });
+    await screen.end();
+    expect(written.out).toBe("Looking.\n{}\n");
+  });
+
+  test.each([40, 60, 120])(
+    "fits %d columns and cannot be repainted, whatever models and tools say",
+    async (columns) => {
+      const evil = "\u001B[2J\u009B31m\u202E京都的天气晴朗 and so on ".repeat(20);
+      const { screen, written } = createScreen({ out: columns, err: columns });
+      await show(
+        screen,
+        think(evil),
+        say(evil),
+        { type: "tool_call", call_id: "c", name: evil, arguments: { evil } },
+        { type: "tool_start", call_id: "c", name: evil },
+        { type: "tool_output", call_id: "c", name: evil, content: evil },
+        { type: "tool_end", call_id: "c", name: evil, result: evil, is_error: true, duration_ms: 1 },
+        { type: "error", message: evil, code: "model_failed" },
+        { type: "data", data_type: "dataframe", data: { name: evil, columns: [evil], rows: [[evil], [null], [1]] } },
+        { type: "todo_list", list_id: "l", title: evil, items: [{ id: "1", text: evil, completed: true }] },
+        { type: "image", url: evil },
+      );
+      await screen.end();
+      const [, ...escapes] = written.all.split("\u001B");
+      expect(escapes.filter((rest) => !/^\[(?:\d+m|K)/.test(rest))).toEqual([]);
+      expect(written.all).not.toMatch(/[\u009B\u202E]/);
+      const lines = written.err.slice(written.err.indexOf("→")).split(/[\n\r]/);
+      const wide = (line: string) =>
+        Array.from(stripVTControlCharacters(line)).reduce((sum, one) => sum + (/[\u3000-\uFFEF]/.test(one) ? 2 : 1), 0);
+      expect(lines.filter((line) => wide(line) > columns)).toEqual([]);
+    },
+  );
+
+  test("keeps still while a question is on the screen, and says it all afterwards", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(screen, say("One"));
+    screen.hold();
+    const before = written.all;
+    expect(before).toBe("One\n");
+    await show(screen, { type: "tool_end", call_id: "c", name: "a", result: "b", is_error: false });
+    screen.line("aside");
+    expect(written.all).toBe(before);
+    for (let n = 0; n < 2000; n++) await show(screen, { type: "tool_progress", call_id: "c", progress: 1 });
+    await screen.release();
+    expect(written.all).toContain("aside");
+    expect(stripVTControlCharacters(written.all)).toMatch(/… 1002 events not shown\n$/);
+  });
+});

@@ -1,0 +1,36 @@
+/**
+ * Values that are written as JSON and read back the same. What a program holds may be more: dates, instances of classes,
+ * holes in lists. What is stored must be what was checked.
+ */
+import { MAX_JSON_DEPTH } from "../protocol/index.ts";
+
+/** True when JSON writes the value as it is and it reads back the same; false also past `depth`. */
+export function isPlainJson(value: unknown, depth: number = MAX_JSON_DEPTH): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true;
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      break;
+    default:
+      return false;
+  }
+  if (value === null) return true;
+  if (depth <= 0) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype || "toJSON" in value) return false;
+    for (let index = 0; index < value.length; index++) if (!isPlainJson(value[index], depth - 1)) return false;
+    return true;
+  }
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const name in value)
+    if (!isPlainJson((value as { readonly [name: string]: unknown })[name], depth - 1)) return false;
+  return true;
+}
+
+export function copyJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

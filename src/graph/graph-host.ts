@@ -1,0 +1,82 @@
+/**
+ * What a graph needs of whoever carries its events: a `Run` of the engine is one, and for graphs without a session there
+ * is a light one that keeps nothing. It knows no graph.
+ */
+import { type ApprovalAnswer, type ApprovalRequest, NodeRun, type Pushed } from "../engine/index.ts";
+import { type AnyEvent, LoomError } from "../protocol/index.ts";
+
+export interface GraphHost {
+  readonly runId: string;
+  /** The session; undefined where there is none. */
+  readonly sessionId: string | undefined;
+  /** Aborted when nothing may be written any more: nodes are not waited for. */
+  readonly signal: AbortSignal;
+  /** Whoever writes more should wait for `ready` first. */
+  readonly isBehind: boolean;
+  /** Nobody sees the events: none need be made. */
+  readonly isSilent?: boolean;
+  now(): number;
+  enter(name: string): NodeRun;
+  /** Events outside any node run, in one append. */
+  postUnit(events: readonly AnyEvent[]): Pushed;
+  ready(): Promise<void>;
+  requestApproval(request: ApprovalRequest, options: { readonly nodeId: string }): Promise<ApprovalAnswer>;
+}
+
+export interface LightHostOptions {
+  readonly runId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: ((event: AnyEvent, nodeId: string | undefined) => void) | undefined;
+  readonly onInterrupt?: ((request: ApprovalRequest) => Promise<ApprovalAnswer>) | undefined;
+}
+
+const NEVER = new AbortController().signal;
+const TAKEN: Pushed = { lastId: 0, ts: 0, durable: Promise.resolve(0) };
+
+/** A host without a session: events are told, or nobody hears of them. */
+export function createLightHost(options: LightHostOptions): GraphHost {
+  const { runId = "run", signal = NEVER, onEvent, onInterrupt } = options;
+  let nodeRuns = 0;
+  const tell = onEvent ?? (() => undefined);
+  const nodeHost: ConstructorParameters<typeof NodeRun>[0] = {
+    emit(event, { nodeId }) {
+      tell(event, nodeId);
+      return TAKEN.durable;
+    },
+    leave(nodeId, id, result, { before = [], after = [] }) {
+      if (onEvent === undefined) return TAKEN;
+      for (const event of before) onEvent(event, nodeId);
+      onEvent({ type: "node_exit", id, result }, nodeId);
+      for (const event of after) onEvent(event, undefined);
+      return TAKEN;
+    },
+  };
+  return {
+    runId,
+    sessionId: undefined,
+    signal,
+    isBehind: false,
+    isSilent: onEvent === undefined,
+    now: Date.now,
+    enter(id) {
+      const nodeId = `run-${id}-${++nodeRuns}`;
+      onEvent?.({ type: "node_enter", id }, nodeId);
+      return new NodeRun(nodeHost, nodeId, id);
+    },
+    postUnit(events) {
+      for (const event of events) tell(event, undefined);
+      return TAKEN;
+    },
+    ready: () => Promise.resolve(),
+    async requestApproval(request, { nodeId }) {
+      const { callId: call_id, name, arguments: asked } = request;
+      if (onInterrupt === undefined) throw new LoomError("unsupported", "there is nobody to ask");
+      tell({ type: "tool_approval", call_id, name, arguments: asked }, nodeId);
+      const answer = await onInterrupt(request);
+      const { decision, arguments: given, ...rest } = answer;
+      const edited = decision === "approved" ? { arguments: given } : {};
+      tell({ type: "tool_approval_result", call_id, name, decision, ...edited, ...rest }, nodeId);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * Graphs made by chance, for tests of merging and resuming: serial, parallel, conditional, in loops, fanned out, with
+ * subgraphs, questions, tool calls, answers and failures. What a node writes depends only on the state and its input, so
+ * that two runs of the same graph end with the same state, however their nodes are mixed.
+ */
+import fc from "fast-check";
+import type { Run } from "../engine/index.ts";
+import type { Json } from "../protocol/index.ts";
+import { append, custom, merge, replace } from "./channels.ts";
+import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
+import { END, type Graph, type NodeContext, type StateOf } from "./graph.ts";
+
+export const CHANNELS = {
+  list: append<string>(),
+  /** Order matters, and so does every write. */
+  text: custom<string, string>("", (value, write) => `(${value}${write})`.slice(-200)),
+  last: replace(""),
+  counts: merge<number>(),
+};
+
+type State = StateOf<typeof CHANNELS>;
+
+type EdgeSpec =
+  | { readonly kind: "static"; readonly to: readonly number[] }
+  | { readonly kind: "choice"; readonly to: readonly number[] }
+  | { readonly kind: "loop"; readonly to: number; readonly until: number }
+  | { readonly kind: "fan"; readonly to: number; readonly width: number };
+
+interface NodeSpec {
+  /** Turns of the event loop it takes. */
+  readonly turns: number;
+  readonly writes: readonly ("text" | "last" | "counts")[];
+  readonly acts: "nothing" | "asks" | "calls" | "answers" | "fails once";
+  readonly child: GraphSpec | undefined;
+  readonly edge: EdgeSpec;
+}
+
+export interface GraphSpec {
+  readonly nodes: readonly NodeSpec[];
+  readonly start: readonly number[];
+}
+
+/** What the nodes know of the world, and the world of them. */
+export interface World {
+  /** Calls of nodes that are no subgraphs. */
+  calls: number;
+  run?: Run;
+  /** Paths whose node has failed once in this process. */
+  readonly failed: Set<string>;
+}
+
+export function createWorld(): World {
+  return { calls: 0, failed: new Set() };
+}
+
+/** Of a list that an edge leads back from: a loop that fans out in each round grows fast. */
+const MAX_LIST = 8;
+
+export function graphSpecs(depth = 2): fc.Arbitrary<GraphSpec> {
+  return fc.integer({ min: 1, max: depth === 2 ? 4 : 2 }).chain((size) => {
+    const target = fc.nat({ max: size - 1 });
+    const targets = fc.array(target, { minLength: 1, maxLength: 3 });
+    const edge: fc.Arbitrary<EdgeSpec> = fc.oneof(
+      fc.record({ kind: fc.constant("static" as const), to: targets }),
+      fc.record({ kind: fc.constant("choice" as const), to: targets }),
+      fc.record({ kind: fc.constant("loop" as const), to: target, until: fc.integer({ min: 4, max: MAX_LIST }) }),
+      fc.record({ kind: fc.constant("fan" as const), to: target, width: fc.integer({ min: 0, max: 3 }) }),
+    );
+    const child = depth === 0 ? fc.constant(undefined) : fc.option(graphSpecs(depth - 1), { nil: undefined, freq: 6 });
+    const node: fc.Arbitrary<NodeSpec> = fc.record({
+      turns: fc.nat({ max: 3 }),
+      writes: fc.subarray(["text", "last", "counts"] as const),
+      acts: fc.constantFrom("nothing", "nothing", "asks", "calls", "answers", "fails once"),
+      child,
+      edge,
+    });
+    return fc.record({ nodes: fc.array(node, { minLength: size, maxLength: size }), start: targets });
+  });
+}
+
+export function buildGraph({ nodes, start }: GraphSpec, world: World): Graph<typeof CHANNELS> {
+  const name = (index: number): string => `${nodes[index]?.child === undefined ? "node" : "graph"}${index}`;
+  return defineGraph({
+    name: "random",
+    channels: CHANNELS,
+    nodes: Object.fromEntries(nodes.map((spec, index) => [name(index), buildNode(spec, name(index), world)])),
+    edges: Object.fromEntries(nodes.map(({ edge }, index) => [name(index), buildEdge(edge, index, name)])),
+    start: start.map(name),
+    maxSteps: 200,
+    graceMs: 50,
+  });
+}
+
+function buildNode({ turns, writes, acts, child }: NodeSpec, name: string, world: World) {
+  if (child !== undefined)
+    return subgraph(buildGraph(child, world), {
+      input: (state: State) => ({ list: [`into ${name} at ${state.list.length}`] }),
+      output: ({ list, text }) => ({ list: list.slice(-3), text, counts: { [name]: list.length } }),
+    });
+  const run = async (state: State, node: NodeContext) => {
+    world.calls++;
+    for (let turn = 0; turn < turns; turn++) await nextTurn();
+    let heard: Json = null;
+    if (acts === "asks") heard = (await node.interrupt({ at: node.path })).value;
+    if (acts === "calls") await callTool(node, world);
+    if (acts === "answers") void node.span.write(`${node.path}; `);
+    if (acts === "fails once" && !world.failed.has(node.path)) {
+      world.failed.add(node.path);
+      throw new Error("the first try");
+    }
+    const mark = `${name}(${JSON.stringify(node.input ?? heard)})@${state.list.length}`;
+    return {
+      list: [mark],
+      ...(writes.includes("text") ? { text: mark } : {}),
+      ...(writes.includes("last") ? { last: mark } : {}),
+      ...(writes.includes("counts") ? { counts: { [name]: (state.counts[name] ?? 0) + 1 } } : {}),
+    };
+  };
+  return { run, retry: { attempts: 2, delayMs: 0 } };
+}
+
+/** Makes a call unless it was made before, as an agent would. */
+async function callTool({ span, endedCalls, path }: NodeContext, { run }: World): Promise<void> {
+  const call = { call_id: `call-${path}`, name: "tool" };
+  if (endedCalls.has(call.call_id)) return;
+  const state = run?.work.findCall(call.call_id)?.state;
+  if (state === undefined) void span.emit({ type: "tool_call", ...call, arguments: {} });
+  // Refused for a call that is over.
+  await span.emit({ type: "tool_start", ...call });
+  void span.emit({ type: "tool_end", ...call, result: "done", is_error: false });
+}
+
+/** Edges lead on, or back while the list is short: every node lengthens it. */
+function buildEdge(edge: EdgeSpec, from: number, name: (index: number) => string) {
+  const isOpen = (state: State, to: number): boolean => to > from || state.list.length < MAX_LIST;
+  switch (edge.kind) {
+    case "static":
+      return edge.to.flatMap((to) => (to > from ? [name(to)] : []));
+    case "choice":
+      return ({ list, ...state }: State) => {
+        const to = edge.to[list.length % edge.to.length] ?? 0;
+        return isOpen({ list, ...state }, to) ? name(to) : END;
+      };
+    case "loop":
+      return ({ list }: State) => (list.length < edge.until ? name(edge.to) : END);
+    case "fan":
+      return (state: State) =>
+        isOpen(state, edge.to)
+          ? fanOut(
+              name(edge.to),
+              Array.from({ length: edge.width }, (_, item) => item),
+            )
+          : [];
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { openSession, sendCommand, type SessionOptions } from "../engine/index.ts";
+import { createLog, expectValid, readRecords, SESSION, waitUntil } from "../engine/sender.contract.ts";
+import type { Log } from "../log/log.ts";
+import type { EventOf } from "../protocol/index.ts";
+import { append, replace } from "./channels.ts";
+import { defineGraph } from "./define-graph.ts";
+import { type Channels, END, type Graph, type NodeContext } from "./graph.ts";
+import { resumeGraph } from "./resume-graph.ts";
+import { runGraph } from "./run-graph.ts";
+
+const ignore = (): void => undefined;
+const trail = { trail: append<string>() };
+
+/** A process that runs a graph, and is gone when the graph says so. */
+async function die<C extends Channels>(log: Log, makeGraph: (isTime: () => void) => Graph<C>): Promise<void> {
+  const session = await openSession(log, SESSION, { onError: ignore });
+  const run = await session.startRun({ runId: "r" });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  runGraph(makeGraph(resolve), { run }).catch(ignore);
+  await promise;
+  await session.close({ run: "leave" });
+}
+
+async function resume<C extends Channels>(log: Log, graph: Graph<C>, options: SessionOptions = {}) {
+  let state: unknown;
+  let error: unknown;
+  const session = await openSession(log, SESSION, {
+    ...options,
+    onError: ignore,
+    resume: async (dead) => {
+      try {
+        state = await resumeGraph(graph, dead, { log });
+      } catch (thrown) {
+        error = thrown;
+        throw thrown;
+      }
+    },
+  });
+  await session.idle();
+  const [recovered] = session.recovered;
+  await session.close();
+  return { state, error, outcome: recovered?.outcome, records: await expectValid(log) };
+}
+
+async function hasAsked(log: Log): Promise<boolean> {
+  return (await readRecords(log)).some(({ event }) => event.type === "tool_approval");
+}
+
+const stuck = (): Promise<void> => new Promise(ignore);
+
+describe("resumeGraph", () => {
+  it("repeats no node that had finished, and runs the others with what their tools had done", async () => {
+    const log = await createLog();
+    const ran: string[] = [];
+    const makeGraph = (act: (node: NodeContext) => Promise<void>) =>
+      defineGraph({
+        name: "g",
+        channels: trail,
+        nodes: {
+          think: () => {
+            ran.push("think");
+            return { trail: ["think"] };
+          },
+          side: () => {
+            ran.push("side");
+            return { trail: ["side"] };
+          },
+          act: async (_, node) => {
+            ran.push("act");
+            await act(node);
+            return { trail: ["act"] };
+          },
+        },
+        edges: { think: ["side", "act"] },
+        start: "think",
+      });
+    await die(log, (isTime) =>
+      makeGraph(async ({ span }) => {
+        for (const call_id of ["ended", "started"]) {
+          void span.emit({ type: "tool_call", call_id, name: "t", arguments: {} });
+          void span.emit({ type: "tool_start", call_id, name: "t" });
+        }
+        await span.emit({ type: "tool_end", call_id: "ended", name: "t", result: "42", is_error: false });
+        isTime();
+        await stuck();
+      }),
+    );
+    let calls: unknown;
+    const { state, outcome, records } = await resume(
+      log,
+      makeGraph(async ({ endedCalls }) => {
+        calls = [...endedCalls.values()].map(({ call_id, is_error, error_code }) => [call_id, is_error, error_code]);
+      }),
+    );
+    expect(outcome).toBe("resumed");
+    expect(state).toEqual({ trail: ["think", "side", "act"] });
+    expect(ran).toEqual(["think", "side", "act", "act"]);
+    // What was started has an unknown outcome, and is not to be made again either.
+    expect(calls).toEqual([
+      ["ended", false, undefined],
+      ["started", true, "interrupted"],
+    ]);
+    expect(records.at(-2)?.event).toMatchObject({ type: "run_end", status: "completed" });
+  });
+
+  it("gives a question the answer that came while nobody was there", async () => {
+    const log = await createLog();
+    const makeGraph = (isTime: () => void) =>
+      defineGraph({
+        name: "g",
+        channels: trail,
+        nodes: {
+          ask: async (_, node) => {
+            const first = await node.interrupt({ text: "First?" });
+            const second = node.interrupt({ text: "Second?" });
+            isTime();
+            return { trail: [JSON.stringify(first.value), (await second).decision] };
+          },
+        },
+        start: "ask",
+      });
+    const answer = (call_id: string, more: object) =>
+      sendCommand(log, {
+        commandId: call_id,
+        sessionId: SESSION,
+        kind: "approve",
+        body: { run_id: "r", call_id, decision: "approved", ...more },
+      });
+    const dying = die(log, makeGraph);
+    await waitUntil(log, async () => (await log.getSession(SESSION)) !== undefined && hasAsked(log));
+    await answer("ask-1-0-0", { arguments: { text: "Yes" } });
+    await dying;
+    expect((await answer("ask-1-0-1", { decision: "rejected" })).outcome?.code).toBe("done");
+    const { state, records } = await resume(log, makeGraph(ignore));
+    expect(state).toEqual({ trail: [`{"text":"Yes"}`, "rejected"] });
+    const asked = records.filter(({ event }) => event.type === "tool_approval");
+    expect(asked).toHaveLength(2);
+  });
+
+  it("has nothing to do where the graph was done, and the reply is what was said", async () => {
+    const log = await createLog();
+    const makeGraph = (isTime: () => void) =>
+      defineGraph({
+        name: "g",
+        channels: trail,
+        nodes: { say: (_, { span }) => void span.write("All of it.") },
+        edges: {
+          say: () => {
+            isTime();
+            return END;
+          },
+        },
+        start: "say",
+      });
+    await die(log, makeGraph);
+    const { outcome, records } = await resume(log, makeGraph(ignore));
+    expect(outcome).toBe("resumed");
+    expect(records.at(-1)?.event).toEqual({ type: "reply", reply: "All of it." });
+    expect(records.filter(({ event }) => event.type === "message_chunk")).toHaveLength(1);
+  });
+
+  it.each([["open"], ["failed"]])("is not asked where a node run that had answered is %s", async (how) => {
+    const log = await createLog();
+    await die(log, (isTime) =>
+      defineGraph({
+        name: "g",
+        channels: {},
+        nodes: {
+          say: async (_, { span }) => {
+            await span.write("half a sen");
+            if (how === "failed") await span.fail(new Error("cut"));
+            isTime();
+            await stuck();
+          },
+        },
+        start: "say",
+      }),
+    );
+    const graph = defineGraph({ name: "g", channels: {}, nodes: { say: ignore }, start: "say" });
+    const { outcome, records } = await resume(log, graph);
+    expect(outcome).toBe("ended");
+    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "interrupted" });
+  });
+
+  const left = { name: "g", channels: { ...trail, n: replace(0) }, start: "a" } as const;
+  const changes: [what: string, graph: unknown][] = [
+    ["a node", defineGraph({ ...left, nodes: { a: ignore } })],
+    ["a channel", defineGraph({ ...left, channels: trail, nodes: { a: ignore, b: ignore } })],
+    [
+      "the kind of a channel",
+      defineGraph({ ...left, channels: { ...trail, n: append() }, nodes: { a: ignore, b: ignore } }),
+    ],
+  ];
+  it.each(changes)("fails the run where the graph lacks %s", async (_what, graph) => {
+    const log = await createLog();
+    await die(log, (isTime) =>
+      defineGraph({
+        ...left,
+        nodes: {
+          a: () => ({ n: 1 }),
+          b: () => {
+            isTime();
+            return stuck();
+          },
+        },
+        edges: { a: "b" },
+      }),
+    );
+    const { error, records } = await resume(log, graph as Graph);
+    expect(error).toMatchObject({ code: "graph_changed" });
+    expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "graph_changed" });
+  });
+
+  it("takes a new channel as it begins", async () => {
+    const log = await createLog();
+    await die(log, (isTime) =>
+      defineGraph({
+        ...left,
+        channels: trail,
+        nodes: {
+          a: () => {
+            isTime();
+            return stuck();
+          },
+        },
+      }),
+    );
+    const graph = defineGraph({ ...left, channels: { ...trail, more: replace("new") }, nodes: { a: ignore } });
+    expect((await resume(log, graph)).state).toEqual({ trail: [], more: "new" });
+  });
+
+  it("lets calls be ended that the graph does not carry out any more", async () => {
+    const log = await createLog();
+    await die(log, (isTime) =>
+      defineGraph({
+        ...left,
+        nodes: {
+          a: async (_, { span }) => {
+            await span.emit({ type: "tool_call", call_id: "c", name: "t", arguments: {} });
+            isTime();
+            await stuck();
+          },
+        },
+      }),
+    );
+    const session = await openSession(log, SESSION, {
+      resume: async ({ run, calls }) => {
+        run.closeCalls(
+          calls.flatMap(({ callId = "" }) => callId),
+          { reason: "the tool is gone" },
+        );
+        expect([...run.work.calls]).toEqual([]);
+      },
+    });
+    await session.idle();
+    const records = await expectValid(log);
+    const end = records.find(({ event }) => event.type === "tool_end")?.event as EventOf<"tool_end">;
+    expect(end).toMatchObject({ call_id: "c", is_error: true, result: "the tool is gone before it started" });
+  });
+});

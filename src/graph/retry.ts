@@ -1,0 +1,42 @@
+/**
+ * When a node that failed is tried again.
+ */
+import { type ErrorCode, isLoomError } from "../protocol/index.ts";
+import type { RetryPolicy } from "./graph.ts";
+import type { TaskRun } from "./task-run.ts";
+
+const DEFAULTS = { delayMs: 100, factor: 2, maxDelayMs: 30_000 };
+
+/** A run that is over stays so, and what does not fit does not fit the next time either. */
+const FINAL: readonly ErrorCode[] = [
+  "cancelled",
+  "run_ended",
+  "session_closed",
+  "fenced",
+  "store_failed",
+  "event_too_large",
+  "batch_too_large",
+  "graph_invalid",
+  "graph_changed",
+];
+
+/** Milliseconds until the next try; undefined when there is none. */
+export function findRetryDelay(policy: RetryPolicy | undefined, attempt: number, error: unknown): number | undefined {
+  if (policy === undefined || attempt >= policy.attempts) return undefined;
+  if (isLoomError(error, ...FINAL)) return undefined;
+  const { when = () => true } = policy;
+  if (!when(error)) return undefined;
+  const { delayMs = DEFAULTS.delayMs, factor = DEFAULTS.factor, maxDelayMs = DEFAULTS.maxDelayMs } = policy;
+  return Math.min(maxDelayMs, delayMs * factor ** (attempt - 1));
+}
+
+/** Resolves after a while; rejects when the task is aborted meanwhile. */
+export async function pauseFor(ms: number, task: TaskRun): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  try {
+    await task.orAborted(promise);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * One try of one node within a super-step: what the node is given to work with, and what can happen to it from outside: it
+ * is aborted, it runs out of time, it is left behind. It knows nothing of the graph around it.
+ *
+ * Invariant: whatever the node does, the promise of `perform` settles once it was aborted and its grace is over.
+ */
+import type { NodeRun } from "../engine/index.ts";
+import { type AnyEvent, type Json, type JsonObject, LoomError, type ToolEndEvent } from "../protocol/index.ts";
+import type { InterruptAnswer, NodeContext } from "./graph.ts";
+import { createAskEnd, nameStep } from "./graph-events.ts";
+import type { GraphHost } from "./graph-host.ts";
+
+export interface TaskPlace {
+  readonly ns: string;
+  readonly step: number;
+  readonly task: number;
+  readonly input: Json | undefined;
+  readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
+}
+
+interface Ask {
+  readonly callId: string;
+  answer: InterruptAnswer | undefined;
+}
+
+/** Something inside the task that must be stopped with it. */
+export interface Stoppable {
+  abort(reason: unknown, graceMs: number): void;
+}
+
+export class TaskRun implements NodeContext {
+  readonly span: NodeRun;
+  readonly place: TaskPlace;
+  readonly #host: GraphHost;
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
+  #asks: Ask[] | undefined;
+  /** Those inside it that wait for something, and must not when it is aborted. */
+  #waiting: Set<(reason: unknown) => void> | undefined;
+  /** Lets go of the node's promise. */
+  #abandon: ((reason: unknown) => void) | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  #clock: NodeJS.Timeout | undefined;
+  #clockStarted = 0;
+  #timeLeft = 0;
+  #graceMs = 0;
+  /** Questions that are open. */
+  #asking = 0;
+  /** The subgraph it is. */
+  child: Stoppable | undefined;
+  /** A part of it has sent answer text and failed. */
+  isSpoiled = false;
+  /** Its result is written. */
+  isDone = false;
+
+  constructor(host: GraphHost, span: NodeRun, place: TaskPlace) {
+    this.#host = host;
+    this.span = span;
+    this.place = place;
+  }
+
+  get runId(): string {
+    return this.#host.runId;
+  }
+
+  get step(): number {
+    return this.place.step;
+  }
+
+  get task(): number {
+    return this.place.task;
+  }
+
+  get path(): string {
+    const { ns, step, task } = this.place;
+    return `${nameStep(ns, step)}.${task}`;
+  }
+
+  get input(): Json | undefined {
+    return this.place.input;
+  }
+
+  get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
+    return this.place.endedCalls;
+  }
+
+  /** Made when somebody asks for it: most steps are over before anybody would. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  custom(value: Json): void {
+    void this.span.emit({ type: "custom", value });
+  }
+
+  ready(): Promise<void> {
+    return this.#host.ready();
+  }
+
+  async interrupt(
+    question: JsonObject,
+    { expiresInMs }: { readonly expiresInMs?: number } = {},
+  ): Promise<InterruptAnswer> {
+    this.#asks ??= [];
+    const { ns, step, task } = this.place;
+    const callId = `ask-${nameStep(ns, step)}-${task}-${this.#asks.length}`;
+    const ask: Ask = { callId, answer: undefined };
+    this.#asks.push(ask);
+    const expiry = expiresInMs === undefined ? {} : { expiresInMs };
+    const { nodeId } = this.span;
+    // Time that the user takes is not the node's.
+    this.#asking++;
+    this.#stopClock();
+    try {
+      const {
+        decision,
+        arguments: value,
+        reason,
+      } = await this.orAborted(
+        this.#host.requestApproval({ callId, name: "interrupt", arguments: question, ...expiry }, { nodeId }),
+      );
+      ask.answer = { decision, value, ...(reason === undefined ? {} : { reason }) };
+      return ask.answer;
+    } finally {
+      this.#asking--;
+      this.#startClock();
+    }
+  }
+
+  /** What ends the questions it asked, for the append that ends the node run. */
+  listAskEnds(): readonly AnyEvent[] {
+    if (this.#asks === undefined) return NO_EVENTS;
+    return this.#asks.flatMap(({ callId, answer }) => (answer === undefined ? [] : createAskEnd(callId, answer)));
+  }
+
+  /** Calls the node; gives what it gives, or a promise that is let go when the node does not end after an abort. */
+  perform(work: () => unknown, timeoutMs: number | undefined, graceMs: number): unknown {
+    this.#graceMs = graceMs;
+    this.#timeLeft = timeoutMs ?? 0;
+    const result = work();
+    if (!isPromiseLike(result)) return result;
+    this.#startClock();
+    return new Promise((resolve, reject) => {
+      this.#abandon = reject;
+      result.then(resolve, reject);
+      if (this.#aborted !== undefined && this.#grace === undefined) this.#abandon(this.#aborted.reason);
+    });
+  }
+
+  /** Tells the node to stop; past its grace it is left behind. */
+  abort(reason: unknown, graceMs: number): void {
+    const isFirst = this.#aborted === undefined;
+    this.#aborted ??= { reason };
+    this.child?.abort(reason, graceMs);
+    if (graceMs <= 0) this.#abandon?.(reason);
+    else if (isFirst) this.#grace = setTimeout(() => this.#abandon?.(reason), graceMs);
+    if (!isFirst) return;
+    this.#stopClock();
+    this.#controller?.abort(reason);
+    for (const reject of this.#waiting ?? []) reject(reason);
+  }
+
+  /** Why it was told to stop. */
+  get abortReason(): { readonly reason: unknown } | undefined {
+    return this.#aborted;
+  }
+
+  /** The same promise, which rejects when the task is aborted. */
+  async orAborted<T>(promise: Promise<T>): Promise<T> {
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
+    const { promise: stopped, reject } = Promise.withResolvers<never>();
+    this.#waiting ??= new Set();
+    this.#waiting.add(reject);
+    try {
+      return await Promise.race([promise, stopped]);
+    } finally {
+      this.#waiting.delete(reject);
+    }
+  }
+
+  /** It is over: nothing is to come of it. */
+  end(): void {
+    if (this.#clock !== undefined) this.#stopClock();
+    if (this.#grace !== undefined) clearTimeout(this.#grace);
+    this.#abandon = undefined;
+  }
+
+  #startClock(): void {
+    if (this.#timeLeft <= 0 || this.#asking > 0 || this.#clock !== undefined || this.#aborted !== undefined) return;
+    this.#clockStarted = performance.now();
+    this.#clock = setTimeout(() => {
+      const { name } = this.span;
+      this.abort(new LoomError("node_timeout", `node "${name}" has run out of time`, { node: name }), this.#graceMs);
+    }, this.#timeLeft);
+  }
+
+  #stopClock(): void {
+    if (this.#clock === undefined) return;
+    clearTimeout(this.#clock);
+    this.#clock = undefined;
+    this.#timeLeft = Math.max(1, this.#timeLeft - (performance.now() - this.#clockStarted));
+  }
+}
+
+const NO_EVENTS: readonly AnyEvent[] = [];
+
+export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

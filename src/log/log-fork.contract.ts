@@ -1,0 +1,284 @@
+/** Checkpoints, read with their state whole, and sessions made of the beginning of others. */
+import { describe, expect, test } from "vitest";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import type { StampedRecord } from "../protocol/index.ts";
+import { listCheckpoints, readCheckpoint } from "./checkpoints.ts";
+import { createEntry } from "./entry.ts";
+import { forkSession } from "./fork-session.ts";
+import {
+  drafts,
+  draftRun,
+  expectRefusal,
+  type LogStore,
+  makeEntries,
+  openWriter,
+  readAll,
+  textsOf,
+  withLog,
+} from "./log-trial.contract.ts";
+import type { Log } from "./log.ts";
+
+/** Two turns, a to-do list between them; the second is going. */
+function makeSession(): StampedRecord[] {
+  const first = makeGraphRun("run-1", { steps: 2 });
+  const todo: StampedRecord = {
+    envelope: { session_id: "s", event_id: first.length + 1, ts: 1 },
+    event: { type: "todo_list", list_id: "list", items: [{ id: "i0", text: "x", completed: false }] },
+  };
+  const after = first.length + 1;
+  return [...first, todo, ...makeGraphRun("run-2", { after, steps: 4, isOver: false, list: ["old"] })];
+}
+
+/** All that a log says of a session, but what a fork cannot share. */
+async function describeAll(log: Log, sessionId: string) {
+  const info = await log.getSession(sessionId);
+  return {
+    firstId: info?.firstId,
+    lastId: info?.lastId,
+    holder: info?.holder,
+    runs: await log.listRuns(sessionId),
+    checkpoints: await log.listLandmarks(sessionId, "checkpoint"),
+    lists: await log.listLandmarks(sessionId, "todo_list"),
+    orphans: (await log.listOrphans()).includes(sessionId),
+  };
+}
+
+export function describeForks(store: LogStore): void {
+  describe("a session made with records", () => {
+    test("has them all, and their indexes", () =>
+      withLog(store, async ({ log, other }) => {
+        const entries = makeEntries("s", 4, [...draftRun("r"), drafts.todo("list"), drafts.start("r2")]);
+        const made = await log.createSession("s", { title: "t", firstId: 5, entries });
+        expect(made).toMatchObject({ title: "t", firstId: 5, lastId: 10, holder: undefined });
+        expect(await readAll(other, "s", 4)).toEqual(textsOf(entries));
+        expect((await other.listRuns("s")).map(({ runId, status, firstId }) => [runId, status, firstId])).toEqual([
+          ["r2", "live", 10],
+          ["r", "completed", 5],
+        ]);
+        expect(await other.getLandmark("s", "todo_list", "list")).toMatchObject({ eventId: 9 });
+        expect(await other.listOrphans()).toEqual(["s"]);
+        const writer = await openWriter(log, "s");
+        await writer.write([drafts.chunk("r2")]);
+        expect(await readAll(other, "s", 9)).toHaveLength(2);
+      }));
+
+    test("is refused where there is one, and where its records are not right, and then is not there", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          const entries = makeEntries("s", 0, draftRun("r"));
+          await log.createSession("old");
+          await expectRefusal(
+            log.createSession("old", { entries: makeEntries("old", 0, draftRun("r")) }),
+            "session_exists",
+          );
+          await expectRefusal(log.createSession("old", { entries: [] }), "session_exists");
+          await expectRefusal(log.createSession("s", { firstId: 2, entries }), "conflict");
+          await expectRefusal(log.createSession("t", { entries }), "conflict");
+          const many = Array.from({ length: 100 }, () => drafts.note("x"));
+          await expectRefusal(log.createSession("s", { entries: makeEntries("s", 0, many) }), "batch_too_large");
+          expect((await other.listSessions()).map(({ sessionId }) => sessionId)).toEqual(["old"]);
+          expect((await log.createSession("s", { entries })).lastId).toBe(4);
+        },
+        { maxForkBytes: 1000, maxBatchRecords: 2 },
+      ));
+  });
+
+  describe("checkpoints", () => {
+    test("are listed newest first, from any of them on", () =>
+      withLog(store, async ({ log, other }) => {
+        await writeRecords(log, makeSession(), 5);
+        const all = await listCheckpoints(other, "s");
+        expect(all.map(({ checkpointId, step, runId }) => [checkpointId, step, runId])).toEqual([
+          ...[4, 3, 2, 1, 0].map((step) => [`run-2-${step}`, step, "run-2"]),
+          ...[2, 1, 0].map((step) => [`run-1-${step}`, step, "run-1"]),
+        ]);
+        expect(all[0]).toMatchObject({ ns: "", next: [], timestamp: "2025-01-01T00:00:00.000Z" });
+        expect(all[1]).toMatchObject({ next: [{ id: "work" }] });
+        expect(await listCheckpoints(other, "s", { limit: 2 })).toEqual(all.slice(0, 2));
+        expect(await listCheckpoints(other, "s", { limit: 3, after: "run-2-1" })).toEqual(all.slice(4, 7));
+        expect(await listCheckpoints(other, "s", { after: "run-1-0" })).toEqual([]);
+        await expectRefusal(listCheckpoints(other, "s", { after: "none" }), "cursor_invalid");
+        await expectRefusal(listCheckpoints(other, "t"), "unknown_session");
+      }));
+
+    test("are read with their state whole", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          await writeRecords(log, makeSession(), 5);
+          for (const info of await listCheckpoints(other, "s")) {
+            const list = Array.from({ length: info.step }, (_, index) => `item ${index + 1}`);
+            const state = { list: info.runId === "run-1" ? list : ["old", ...list], n: info.step };
+            expect(await readCheckpoint(other, "s", info.checkpointId)).toEqual({ ...info, state });
+          }
+          await expectRefusal(readCheckpoint(other, "s", "none"), "unknown_checkpoint");
+          await expectRefusal(readCheckpoint(other, "t", "none"), "unknown_session");
+        },
+        { maxPageRecords: 3 },
+      ));
+
+    test("of a pruned run are unknown; one whose run has lost its beginning is told from that", () =>
+      withLog(store, async ({ log, other }) => {
+        const records = makeSession();
+        await writeRecords(log, records, 5);
+        await log.prune({ maxAgeMs: 0, now: Date.now() });
+        await expectRefusal(readCheckpoint(other, "s", "run-1-1"), "unknown_checkpoint");
+        expect(await readCheckpoint(other, "s", "run-2-2")).toMatchObject({
+          state: { list: ["old", "item 1", "item 2"], n: 2 },
+        });
+        const rest = records
+          .slice(-8)
+          .map(({ envelope, event }) => ({ envelope: { ...envelope, session_id: "t" }, event }));
+        await writeRecords(log, rest);
+        await expectRefusal(readCheckpoint(other, "t", "run-2-4"), "evicted");
+      }));
+  });
+
+  describe("a fork", () => {
+    test("is the session as it was at the checkpoint", () =>
+      withLog(store, async ({ log, other }) => {
+        const records = makeSession();
+        await writeRecords(log, records, 7);
+        const { eventId } = await readCheckpoint(log, "s", "run-2-2");
+        const before = await describeAll(log, "s");
+        const made = await forkSession(log, { from: "s", checkpointId: "run-2-2", to: "fork" });
+        expect(made).toMatchObject({ sessionId: "fork", checkpointId: "run-2-2", lastId: eventId });
+        expect(await describeAll(log, "s")).toEqual(before);
+        // As one that was written no further.
+        const beginning = records.slice(0, eventId);
+        const plain = beginning.map(({ envelope, event }) => ({
+          envelope: { ...envelope, session_id: "plain" },
+          event,
+        }));
+        await writeRecords(log, plain);
+        const rename = (text: string) => text.replace('"session_id":"plain"', '"session_id":"fork"');
+        expect(await readAll(other, "fork")).toEqual((await readAll(other, "plain")).map(rename));
+        expect(await describeAll(other, "fork")).toEqual(await describeAll(other, "plain"));
+        expect((await other.listRuns("fork"))[0]).toMatchObject({ runId: "run-2", status: "live" });
+        expect((await readCheckpoint(other, "fork", "run-2-2")).state).toEqual({
+          list: ["old", "item 1", "item 2"],
+          n: 2,
+        });
+      }));
+
+    test("has its own state where one is given, from one more checkpoint", () =>
+      withLog(store, async ({ log, other }) => {
+        await writeRecords(log, makeSession());
+        const state = { n: 40, more: { a: 1 } };
+        const { checkpointId } = await forkSession(log, {
+          from: "s",
+          checkpointId: "run-2-1",
+          to: "fork",
+          state,
+          title: "another",
+        });
+        const [last, asked] = await listCheckpoints(other, "fork");
+        expect(last).toMatchObject({ checkpointId, step: 1, next: [{ id: "work" }], runId: "run-2" });
+        expect(asked?.checkpointId).toBe("run-2-1");
+        expect((await readCheckpoint(other, "fork", checkpointId)).state).toEqual({
+          list: ["old", "item 1"],
+          n: 40,
+          more: { a: 1 },
+        });
+        expect((await readCheckpoint(other, "fork", "run-2-1")).state).toEqual({ list: ["old", "item 1"], n: 1 });
+        expect((await other.getSession("fork"))?.title).toBe("another");
+        // And of the fork another.
+        await forkSession(log, { from: "fork", checkpointId, to: "again" });
+        expect((await readCheckpoint(other, "again", checkpointId)).state).toMatchObject({ n: 40 });
+      }));
+
+    test("begins where a pruned session does", () =>
+      withLog(store, async ({ log, other }) => {
+        await writeRecords(log, makeSession(), 5);
+        await log.prune({ maxAgeMs: 0, now: Date.now() });
+        const info = await log.getSession("s");
+        expect(info?.firstId).toBeGreaterThan(1);
+        await forkSession(log, { from: "s", checkpointId: "run-2-3", to: "fork" });
+        expect((await other.getSession("fork"))?.firstId).toBe(info?.firstId);
+        await expectRefusal(other.read("fork", { after: 0 }), "evicted");
+        await expectRefusal(forkSession(log, { from: "s", checkpointId: "run-1-1", to: "none" }), "unknown_checkpoint");
+      }));
+
+    test("names its session wherever a checkpoint does", () =>
+      withLog(store, async ({ log, other }) => {
+        const records = makeGraphRun("run-1").map(({ envelope, event }) =>
+          event.type === "checkpoint" ? { envelope, event: { ...event, thread_id: "s" } } : { envelope, event },
+        );
+        await writeRecords(log, records);
+        await forkSession(log, { from: "s", checkpointId: "run-1-2", to: "fork", state: { n: 0 } });
+        const texts = await readAll(other, "fork");
+        expect(texts.filter((text) => text.includes('"thread_id":"fork"'))).toHaveLength(4);
+        expect(texts.some((text) => text.includes('"s"'))).toBe(false);
+      }));
+
+    test("is refused by name, and then is not there", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          const sub: StampedRecord = {
+            envelope: { session_id: "s", run_id: "run-1", event_id: 21, ts: 1 },
+            event: { type: "checkpoint", checkpoint_id: "sub", timestamp: "", step: 0, state: {}, checkpoint_ns: "a" },
+          };
+          await writeRecords(log, [...makeGraphRun("run-1", { isOver: false }), sub]);
+          await writeRecords(log, makeRun("run-1", { sessionId: "taken" }));
+          const fork = (options: object) =>
+            forkSession(log, { from: "s", checkpointId: "run-1-1", to: "fork", ...options });
+          await expectRefusal(fork({ from: "nobody" }), "unknown_session");
+          await expectRefusal(fork({ checkpointId: "none" }), "unknown_checkpoint");
+          await expectRefusal(fork({ to: "taken" }), "session_exists");
+          await expectRefusal(fork({ to: "s" }), "session_exists");
+          await expectRefusal(fork({ to: "" }), "invalid_name");
+          await expectRefusal(fork({ checkpointId: "sub" }), "unsupported");
+          await expectRefusal(fork({ checkpointId: "run-1-3" }), "batch_too_large");
+          await expectRefusal(fork({ state: { n: "x".repeat(3000) } }), "batch_too_large");
+          expect((await other.listSessions()).map(({ sessionId }) => sessionId)).toEqual(["taken", "s"]);
+          expect((await fork({})).lastId).toBe(8);
+        },
+        { maxForkBytes: 2500 },
+      ));
+
+    test("that fails half way leaves nothing; the source is written meanwhile", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          await writeRecords(log, makeSession(), 5);
+          const writer = await openWriter(log, "s");
+          const asked = { from: "s", checkpointId: "run-2-4", to: "fork" };
+          let reads = 0;
+          const failing = overrideLog(log, (own) => ({
+            read: async (...given) => {
+              if (++reads === 4) throw new Error("the disk is gone");
+              return own.read(...given);
+            },
+          }));
+          await expect(forkSession(failing, asked)).rejects.toThrow("the disk is gone");
+          const broken = overrideLog(log, () => ({ createSession: async () => Promise.reject(new Error("no")) }));
+          await expect(forkSession(broken, asked)).rejects.toThrow("no");
+          expect(await other.getSession("fork")).toBeUndefined();
+          const written = overrideLog(log, (own) => ({
+            read: async (...given) => {
+              await writer.write([drafts.chunk("run-2")]);
+              return own.read(...given);
+            },
+          }));
+          const { lastId } = await forkSession(written, asked);
+          expect(lastId).toBe(makeSession().length);
+          // Two at once: one of them.
+          const both = await Promise.allSettled([1, 2].map(() => forkSession(log, { ...asked, to: "both" })));
+          expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+          // The source deleted and made anew meanwhile.
+          const replaced = overrideLog(log, (own) => ({
+            read: async (...given) => {
+              await own.deleteSession("s");
+              await own.createSession("s", { entries: makeSession().slice(0, 3).map(createEntry) });
+              return own.read(...given);
+            },
+          }));
+          await expectRefusal(forkSession(replaced, { ...asked, to: "lost" }), "cursor_stale");
+          expect(await other.getSession("lost")).toBeUndefined();
+        },
+        { maxPageRecords: 5 },
+      ));
+  });
+}

@@ -1,0 +1,99 @@
+import { APICallError } from "@ai-sdk/provider";
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { judgeFault, readRetryAfter } from "./model-fault.ts";
+import { redactSecrets, rememberSecrets } from "./redact-secrets.ts";
+import { ScriptedModel } from "./scripted-model.ts";
+
+const model = new ScriptedModel([]);
+
+describe("how long a provider asks to wait", () => {
+  const now = Date.parse("2026-01-01T00:00:00Z");
+  it.each([
+    [{ "retry-after": "3" }, 3000],
+    [{ "Retry-After": "0.5" }, 500],
+    [{ "retry-after-ms": "250", "retry-after": "9" }, 250],
+    [{ "retry-after": "Thu, 01 Jan 2026 00:00:07 GMT" }, 7000],
+    [{ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }, 0],
+    [{ "retry-after": "soon" }, undefined],
+    [{ "retry-after": "-4" }, undefined],
+    [{ "retry-after-ms": "NaN", "retry-after": "2" }, 2000],
+    [{}, undefined],
+    [undefined, undefined],
+  ])("reads %j", (headers, ms) => {
+    expect(readRetryAfter(headers, now)).toBe(ms);
+  });
+});
+
+describe("a fault", () => {
+  const call = (fields: object): APICallError =>
+    new APICallError({
+      message: "no",
+      url: "http://h/v1?key=abcdef",
+      requestBodyValues: { secret: "prompt" },
+      ...fields,
+    });
+
+  it.each([
+    [call({ statusCode: 429 }), true],
+    [call({ statusCode: 429, isRetryable: false }), false],
+    [call({ statusCode: 400 }), false],
+    [call({ statusCode: 418, isRetryable: true }), true],
+    [{ statusCode: 503, message: "plain" }, true],
+    [Object.assign(new Error("x"), { cause: Object.assign(new Error("y"), { code: "ECONNREFUSED" }) }), true],
+    [new Error("x"), false],
+  ])("of %o may be tried again: %s", (error, mayRetry) => {
+    expect(judgeFault(error, "request", model).mayRetry).toBe(mayRetry);
+  });
+
+  it("carries neither the request nor the address along", () => {
+    const { error } = judgeFault(call({ statusCode: 500 }), "request", model);
+    const shown = inspect(error, { depth: 20, showHidden: true });
+    expect(shown).not.toContain("prompt");
+    expect(shown).not.toContain("abcdef");
+    expect(error.cause).toMatchObject({ name: "AI_APICallError" });
+  });
+
+  it("survives causes that go round in a ring", () => {
+    const error = new Error("ring");
+    error.cause = error;
+    expect(judgeFault(error, "stream", model).error.code).toBe("model_stream_cut");
+  });
+
+  it("of a key that is not there is named as such", () => {
+    const error = Object.assign(new Error("OpenAI API key is missing."), { name: "AI_LoadAPIKeyError" });
+    expect(judgeFault(error, "request", model).error.code).toBe("missing_key");
+  });
+});
+
+describe("keys", () => {
+  it.each([
+    "Incorrect API key provided: sk-proj-abcdefghijkl. Look there.",
+    "Incorrect API key provided: my-own-key-1.",
+    'header {"x-api-key": "abcd1234"}',
+    "Authorization: Bearer abcd.1234.efgh",
+    "authorization=abcd1234efgh",
+    "GET /v1?api_key=abcd1234&x=1",
+    "gsk_abcdefghijkl is wrong",
+    "token: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc",
+  ])("are taken out of %j", (text) => {
+    const safe = redactSecrets(text);
+    expect(safe).toContain("[key]");
+    expect(safe).not.toMatch(/abcd|my-own|eyJ/);
+  });
+
+  it.each([
+    "The API key is missing.",
+    "max_tokens: Field required",
+    "The model gpt-5 does not exist",
+    "401 Unauthorized",
+  ])("are not seen where there are none: %j", (text) => {
+    expect(redactSecrets(text)).toBe(text);
+  });
+
+  it("that a model was given are known by heart", () => {
+    rememberSecrets(model, ["correct horse", undefined, "ab"]);
+    expect(redactSecrets("it was the correct horse, ab", model)).toBe("it was the [key], ab");
+    expect(redactSecrets("a\n  b".padEnd(2000, "x"), model).length).toBeLessThan(510);
+  });
+});

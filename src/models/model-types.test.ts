@@ -1,0 +1,44 @@
+// The contract of models is written down without the packages it comes from; here both are held together.
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import type {
+  LanguageModelV2,
+  LanguageModelV2CallOptions,
+  LanguageModelV2Prompt,
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3Prompt,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
+} from "@ai-sdk/provider";
+import { expectTypeOf, test } from "vitest";
+import type { LanguageModel, ModelMessage, ModelSettings } from "./model.ts";
+
+/** The packages ask for lists that may be changed; nobody does. */
+type Changeable<T> = T extends readonly (infer Item)[]
+  ? Changeable<Item>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Changeable<T[K]> }
+    : T;
+
+test("models of every version and provider are models", () => {
+  expectTypeOf<LanguageModelV2>().toExtend<LanguageModel>();
+  expectTypeOf<LanguageModelV3>().toExtend<LanguageModel>();
+  expectTypeOf<LanguageModelV4>().toExtend<LanguageModel>();
+  expectTypeOf(createOpenAI({ apiKey: "k" })("m")).toExtend<LanguageModel>();
+  expectTypeOf(createOpenAI({ apiKey: "k" }).chat("m")).toExtend<LanguageModel>();
+  expectTypeOf(createAnthropic({ apiKey: "k" })("m")).toExtend<LanguageModel>();
+  expectTypeOf(createOpenAICompatible({ name: "n", baseURL: "http://h" })("m")).toExtend<LanguageModel>();
+});
+
+test("messages and settings are what every version takes", () => {
+  expectTypeOf<Changeable<ModelMessage>[]>().toExtend<LanguageModelV2Prompt>();
+  expectTypeOf<Changeable<ModelMessage>[]>().toExtend<LanguageModelV3Prompt>();
+  expectTypeOf<Changeable<ModelMessage>[]>().toExtend<LanguageModelV4Prompt>();
+  type Settings = Changeable<Omit<ModelSettings, "reasoning">>;
+  expectTypeOf<Settings>().toExtend<Partial<LanguageModelV2CallOptions>>();
+  expectTypeOf<Settings>().toExtend<Partial<LanguageModelV3CallOptions>>();
+  expectTypeOf<Settings>().toExtend<Partial<LanguageModelV4CallOptions>>();
+});

@@ -1,0 +1,219 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { callModel } from "./call-model.ts";
+import type { ModelMessage, ModelTool } from "./model.ts";
+import { OfflineModel } from "./offline-model.ts";
+import { recordListener } from "./record-listener.contract.ts";
+
+const tool = (name: string, properties = {}): ModelTool => ({
+  name,
+  description: name,
+  inputSchema: { type: "object", properties },
+});
+const TOOLS = [
+  tool("calculator"),
+  tool("current_time", { timezone: { type: "string" } }),
+  tool("write_file"),
+  tool("delete_file"),
+  tool("read_file"),
+  tool("list_files"),
+];
+
+const user = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
+
+async function ask(messages: readonly ModelMessage[], tools: readonly ModelTool[] = TOOLS, options = {}) {
+  const { told, listener } = recordListener();
+  const result = await callModel(new OfflineModel(), { messages, tools, ...options }, listener);
+  return { ...result, told, made: result.calls.map(({ name, input }) => [name, input]) };
+}
+
+/** Asks, answers the calls as `answer` says, until there is an answer. */
+async function converse(text: string, answer: (tool: string) => string, before: readonly ModelMessage[] = []) {
+  const messages = [...before, user(text)];
+  const made: unknown[] = [];
+  for (let turn = 0; turn < 5; turn++) {
+    const { content, calls, text: said } = await ask(messages);
+    messages.push({ role: "assistant", content });
+    if (calls.length === 0) return { said, made, messages };
+    made.push(calls.map(({ name, input }) => [name, input]));
+    const results = calls.map(({ callId, name }) => {
+      const value = answer(name);
+      const type = value.startsWith("Error") ? ("error-text" as const) : ("text" as const);
+      return { type: "tool-result" as const, toolCallId: callId, toolName: name, output: { type, value } };
+    });
+    messages.push({ role: "tool", content: results });
+  }
+  throw new Error("it never came to an end");
+}
+
+describe("the offline model finds what is asked", () => {
+  it.each<[string, ...[string, object][]]>([
+    ["12 加 30 再乘以 2 等于多少？", ["calculator", { expression: "(12+30)*2" }]],
+    ["What is 8 / 2, then minus 1, then times 10?", ["calculator", { expression: "((8/2)-1)*10" }]],
+    ["What is 17*23?", ["calculator", { expression: "17*23" }]],
+    ["17 times 23", ["calculator", { expression: "17*23" }]],
+    ["12 plus (3 - 4) squared", ["calculator", { expression: "12+(3-4)^2" }]],
+    ["What is 15% of 80?", ["calculator", { expression: "(15/100*80)" }]],
+    ["the square root of 144", ["calculator", { expression: "sqrt(144)" }]],
+    ["How much is 1,000 x 3?", ["calculator", { expression: "1000*3" }]],
+    ["9除以3是多少", ["calculator", { expression: "9/3" }]],
+    ["计算（3＋4）×5", ["calculator", { expression: "(3+4)*5" }]],
+    ["what time is it", ["current_time", {}]],
+    ["What is the time in Tokyo?", ["current_time", { timezone: "Asia/Tokyo" }]],
+    ["现在几点？", ["current_time", {}]],
+    ["What is 17*23 and what time is it?", ["calculator", { expression: "17*23" }], ["current_time", {}]],
+    ["计算 2^10，现在几点？", ["calculator", { expression: "2^10" }], ["current_time", {}]],
+    ["2+2 and 3*3", ["calculator", { expression: "2+2" }], ["calculator", { expression: "3*3" }]],
+    ["Write hello world to notes/a.txt", ["write_file", { path: "notes/a.txt", content: "hello world" }]],
+    ['save "2+2 is 4" in file sum', ["write_file", { path: "sum", content: "2+2 is 4" }]],
+    ["create a file called foo.txt with the text: hi", ["write_file", { path: "foo.txt", content: "hi" }]],
+    ["把“你好”写入文件 hello.txt", ["write_file", { path: "hello.txt", content: "你好" }]],
+    ["创建文件 a.md，内容是：今天很好。", ["write_file", { path: "a.md", content: "今天很好" }]],
+    ["Delete the file ../secret", ["delete_file", { path: "../secret" }]],
+    ["删除 b.txt", ["delete_file", { path: "b.txt" }]],
+    [
+      "write hi to a.txt and delete b.txt",
+      ["write_file", { path: "a.txt", content: "hi" }],
+      ["delete_file", { path: "b.txt" }],
+    ],
+    ["show me notes/a.txt", ["read_file", { path: "notes/a.txt" }]],
+    ["列出文件", ["list_files", {}]],
+  ])("%s", async (text, ...made) => {
+    expect((await ask([user(text)])).made).toEqual(made);
+  });
+
+  it.each(["Hello", "We are open 24/7", "On 2024-01-05 at 3-4 pm", "Tell me a joke", "你好", "", "What is love?"])(
+    "and nothing in %j",
+    async (text) => {
+      const { made, text: said } = await ask([user(text)]);
+      expect(made).toEqual([]);
+      expect(said).toMatch(/^(Offline model: |离线模型：)/);
+      expect(said).toMatch(/OPENAI_API_KEY/);
+    },
+  );
+});
+
+describe("the offline model answers", () => {
+  it("from the results of its tools", async () => {
+    const { said, made } = await converse("What is 17*23 and what time is it?", (name) =>
+      name === "calculator" ? "391" : "12:00",
+    );
+    expect(made).toHaveLength(1);
+    expect(said).toBe("Offline model: 17*23 = 391. It is 12:00.");
+  });
+
+  it("in Chinese when it was asked in Chinese", async () => {
+    const { said } = await converse("计算 17*23", () => "391");
+    expect(said).toBe("离线模型：17*23 = 391。");
+  });
+
+  it("says once in a conversation what it is", async () => {
+    const first = await converse("17*23", () => "391");
+    const second = await converse("1+1", () => "2", first.messages);
+    expect(second.said).toBe("1+1 = 2.");
+  });
+
+  it("with a second step made of the first", async () => {
+    const { said, made } = await converse("calculate 6*7 and save the result to answer.txt", (name) =>
+      name === "calculator" ? "42" : "Created",
+    );
+    expect(made).toEqual([
+      [["calculator", { expression: "6*7" }]],
+      [["write_file", { path: "answer.txt", content: "42" }]],
+    ]);
+    expect(said).toBe("Offline model: 6*7 = 42. I have written answer.txt.");
+  });
+
+  it("that something was refused or failed, and does not try again", async () => {
+    const refused = await converse("delete file b.txt", () => "Error: The user refused this call; it was not run.");
+    expect(refused.made).toHaveLength(1);
+    expect(refused.said).toContain("That did not happen (delete b.txt): Error: The user refused");
+    const half = await converse("compute 1/0 and save it to x.txt", () => "Error: division by zero");
+    expect(half.made).toHaveLength(1);
+    expect(half.said).toContain("I left that out (write x.txt)");
+  });
+
+  it("that it has not got the tool", async () => {
+    const { made, text } = await ask([user("17*23")], []);
+    expect(made).toEqual([]);
+    expect(text).toContain("I was not given the tool calculator");
+    const without = await ask([user("17*23")], TOOLS, { toolChoice: "none" });
+    expect(without.made).toEqual([]);
+  });
+
+  it("as JSON when that is asked for", async () => {
+    const plain = await ask([user("Hello")], [], { responseFormat: {} });
+    expect(JSON.parse(plain.text)).toEqual({ answer: expect.stringContaining("Offline model") as string });
+    const { messages } = await converse("What is 17*23?", () => "391");
+    const schema = {
+      type: "object",
+      properties: {
+        summary: { type: "string" },
+        value: { type: "integer" },
+        sure: { type: "boolean" },
+        kind: { enum: ["number", "text"] },
+        notes: { type: "array", items: { type: "string" }, minItems: 1 },
+        more: { anyOf: [{ type: "null" }, { type: "string" }] },
+      },
+    };
+    const filled = await ask(messages.slice(0, -1), TOOLS, { responseFormat: { schema } });
+    const summary = "Offline model: 17*23 = 391.";
+    expect(JSON.parse(filled.text)).toEqual({
+      summary,
+      value: 391,
+      sure: false,
+      kind: "number",
+      notes: [summary],
+      more: null,
+    });
+  });
+
+  it("word by word, with a little reasoning before, and counts", async () => {
+    const { told, usage } = await ask([user("17*23")]);
+    const kinds = told.map(([what]) => what);
+    expect(kinds.indexOf("reasoning")).toBe(1);
+    expect(kinds.filter((what) => what === "input").length).toBeGreaterThan(2);
+    expect(usage.completionTokens).toBeGreaterThan(5);
+    const chinese = await ask([user("你好")]);
+    const deltas = chinese.told.filter(([what]) => what === "text").map(([, delta]) => delta as string);
+    expect(deltas.length).toBeGreaterThan(10);
+  });
+
+  it("as slowly as it is told to, and stops when it is cancelled", async () => {
+    const model = new OfflineModel({ delayMs: 5 });
+    const abort = new AbortController();
+    const { listener } = recordListener({ onText: () => abort.abort() });
+    const since = performance.now();
+    const call = callModel(model, { messages: [user("Hello")] }, listener, { signal: abort.signal });
+    await expect(call).rejects.toMatchObject({ code: "cancelled" });
+    expect(performance.now() - since).toBeGreaterThan(4);
+  });
+
+  it("the same to the same, whatever it is", async () => {
+    const word = fc.constantFrom(
+      ...'what is 1 + ( ) 23 * / save delete file a.txt to it 写入 把 几点 的 " “ ? \n'.split(" "),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.string(),
+          fc.array(word).map((words) => words.join(" ")),
+        ),
+        async (text) => {
+          const { told, ...first } = await ask([user(text)]);
+          const { told: toldAgain, ...second } = await ask([user(text)]);
+          expect(second).toEqual(first);
+          expect(toldAgain).toEqual(told);
+          expect(first.text !== "" || first.made.length > 0).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("long messages in little time", async () => {
+    const text = "write ".repeat(2000) + "把".repeat(2000) + "((((".repeat(2000) + "1+".repeat(20_000);
+    const since = performance.now();
+    await ask([user(text)]);
+    expect(performance.now() - since).toBeLessThan(1000);
+  });
+});

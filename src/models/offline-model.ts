@@ -1,0 +1,81 @@
+/**
+ * A model that needs no key and no network: rules instead of learning, and it says so. It reads the same prompts as any
+ * other, calls tools, streams word by word, and gives the same answer to the same prompt every time.
+ */
+import { isJsonObject, type JsonObject } from "../protocol/index.ts";
+import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
+import { answerPrompt } from "./offline/answer-prompt.ts";
+import { fillSchema } from "./offline/fill-schema.ts";
+import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
+import { countUsage, cutText, speakBlock, speakCall, speakFinish } from "./spoken-parts.ts";
+import type { StreamPart } from "./stream-part.ts";
+
+export interface OfflineModelOptions {
+  /** Before each delta, so that people can watch it. */
+  readonly delayMs?: number;
+}
+
+interface OfflineRequest {
+  readonly prompt: readonly ModelMessage[];
+  readonly tools?: readonly JsonObject[];
+  readonly toolChoice?: { readonly type: string };
+  readonly responseFormat?: { readonly type: string; readonly schema?: JsonObject };
+  readonly abortSignal?: AbortSignal;
+}
+
+const INPUT_CHARACTERS = 6;
+
+export class OfflineModel implements LanguageModel {
+  readonly specificationVersion = "v4";
+  readonly provider = "offline";
+  readonly modelId = "offline";
+  readonly #delayMs: number;
+
+  constructor(options: OfflineModelOptions = {}) {
+    this.#delayMs = options.delayMs ?? 0;
+  }
+
+  async doStream(request: OfflineRequest): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
+    request.abortSignal?.throwIfAborted();
+    const parts = answer(request);
+    const source = this.#delayMs > 0 ? slowDown(parts, this.#delayMs, request.abortSignal) : parts;
+    return { stream: createPartStream(source, request.abortSignal) };
+  }
+}
+
+function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequest): PartSource {
+  const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
+  const { reasoning, text: said, calls } = answerPrompt(prompt, offered);
+  const text = responseFormat?.type === "json" && said !== "" ? writeJson(said, responseFormat.schema) : said;
+  const inputs = calls.map(({ input }) => JSON.stringify(input));
+  yield { type: "stream-start" };
+  yield { type: "response-metadata", modelId: "offline" };
+  if (reasoning !== "") yield* speakBlock("reasoning", "0", cutWords(reasoning));
+  if (text !== "") yield* speakBlock("text", "1", cutWords(text));
+  // Ids from the place in the conversation: the same prompt gives the same answer.
+  for (const [index, { name }] of calls.entries()) {
+    yield* speakCall(`call_${prompt.length}_${index + 1}`, name, cutText(inputs[index] ?? "", INPUT_CHARACTERS));
+  }
+  const usage = countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join(""));
+  yield speakFinish(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");
+}
+
+function writeJson(said: string, schema: JsonObject | undefined): string {
+  return JSON.stringify(schema === undefined ? { answer: said } : fillSchema(schema, said));
+}
+
+function isTool(tool: JsonObject): tool is JsonObject & ModelTool {
+  return typeof tool["name"] === "string" && isJsonObject(tool["inputSchema"]);
+}
+
+/** Words with the space after them; Chinese has none, and goes two characters at a time. */
+function cutWords(text: string): Iterable<string> {
+  return text.match(/[\p{Script=Han}\p{P}]{1,2}\s*|[^\s\p{Script=Han}]+\s*|\s+/gu) ?? [];
+}
+
+function* slowDown(parts: PartSource, delayMs: number, signal: AbortSignal | undefined): PartSource {
+  for (let next = parts.next(); next.done !== true; next = parts.next()) {
+    if ("type" in next.value && next.value.type.endsWith("-delta")) yield pauseFor(delayMs, signal);
+    yield next.value;
+  }
+}

@@ -1,0 +1,54 @@
+/** What the offline model reads of a conversation: the last thing the user said, and what was done about it since. */
+import type { ModelMessage, ToolCallPart, ToolResultPart } from "../model.ts";
+import type { Language } from "./errand.ts";
+
+export interface Done {
+  readonly tool: string;
+  readonly result: string;
+  readonly isError: boolean;
+}
+
+export interface Reading {
+  readonly message: string;
+  readonly language: Language;
+  /** Calls since then, in their order, with what came of them. */
+  readonly done: readonly Done[];
+  /** Whether the conversation was told already what this model is. */
+  readonly isIntroduced: boolean;
+}
+
+export const LABEL = { en: "Offline model", zh: "离线模型" } as const;
+
+export function readPrompt(prompt: readonly ModelMessage[]): Reading {
+  const last = prompt.findLastIndex(({ role }) => role === "user");
+  const message = textOf(prompt[last]);
+  const calls: ToolCallPart[] = [];
+  const results = new Map<string, ToolResultPart>();
+  for (const { role, content } of prompt.slice(last + 1)) {
+    if (role === "assistant") calls.push(...content.filter((part) => part.type === "tool-call"));
+    if (role === "tool") for (const part of content) results.set(part.toolCallId, part);
+  }
+  return {
+    message,
+    language: /\p{Script=Han}/u.test(message) ? "zh" : "en",
+    done: calls.map(({ toolCallId, toolName }) => describeResult(toolName, results.get(toolCallId))),
+    isIntroduced: prompt.some((one) => one.role === "assistant" && mentionsLabel(textOf(one))),
+  };
+}
+
+function textOf(message: ModelMessage | undefined): string {
+  if (message === undefined) return "";
+  if (typeof message.content === "string") return message.content;
+  return message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+function mentionsLabel(text: string): boolean {
+  return text.includes(LABEL.en) || text.includes(LABEL.zh);
+}
+
+function describeResult(tool: string, part: ToolResultPart | undefined): Done {
+  if (part === undefined) return { tool, result: "", isError: true };
+  const { type, value } = part.output;
+  const result = typeof value === "string" ? value : JSON.stringify(value);
+  return { tool, result, isError: type === "error-text" };
+}

@@ -1,0 +1,111 @@
+/**
+ * The providers that can be named, one row each: where its key and address come from, and the package that speaks to it.
+ * Packages are optional and loaded when first asked for; a name that is not here is an OpenAI-compatible server.
+ */
+import { LoomError } from "../protocol/index.ts";
+import type { LanguageModel } from "./model.ts";
+import { OfflineModel } from "./offline-model.ts";
+
+/** What a provider's package is told. */
+export interface Connection {
+  readonly model: string;
+  readonly apiKey: string | undefined;
+  readonly baseURL: string | undefined;
+  readonly headers: Record<string, string>;
+}
+
+export interface Provider {
+  /** Environment variable of the key. */
+  readonly keyVariable?: string;
+  readonly urlVariable?: string;
+  /** Where it is when nobody says. */
+  readonly baseURL?: string;
+  readonly needsKey: boolean;
+  /** The model when none is named. */
+  readonly model?: string;
+  open(connection: Connection): Promise<LanguageModel>;
+}
+
+const OPENAI_URL = "https://api.openai.com/v1";
+
+export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider>([
+  [
+    "openai",
+    {
+      keyVariable: "OPENAI_API_KEY",
+      urlVariable: "OPENAI_BASE_URL",
+      baseURL: OPENAI_URL,
+      needsKey: true,
+      async open({ model, ...connection }) {
+        const { createOpenAI } = await load("@ai-sdk/openai", () => import("@ai-sdk/openai"));
+        const openai = createOpenAI(drop(connection));
+        // Servers that stand in for OpenAI know chat completions; few know the newer interface.
+        return connection.baseURL === OPENAI_URL ? openai(model) : openai.chat(model);
+      },
+    },
+  ],
+  [
+    "anthropic",
+    {
+      keyVariable: "ANTHROPIC_API_KEY",
+      urlVariable: "ANTHROPIC_BASE_URL",
+      baseURL: "https://api.anthropic.com/v1",
+      needsKey: true,
+      async open({ model, baseURL = "", ...connection }) {
+        const { createAnthropic } = await load("@ai-sdk/anthropic", () => import("@ai-sdk/anthropic"));
+        // Other programs read the same variable and add the version themselves.
+        const url = URL.parse(baseURL)?.pathname === "/" ? new URL("v1", baseURL).href : baseURL;
+        return createAnthropic({ ...drop(connection), baseURL: url })(model);
+      },
+    },
+  ],
+  [
+    "ollama",
+    {
+      keyVariable: "OLLAMA_API_KEY",
+      urlVariable: "OLLAMA_BASE_URL",
+      baseURL: "http://127.0.0.1:11434/v1",
+      needsKey: false,
+      open: (connection) => openCompatible("ollama", connection),
+    },
+  ],
+  ["offline", { needsKey: false, model: "offline", open: async () => new OfflineModel() }],
+]);
+
+/** A server that nobody wrote a row for. */
+export function describeCompatible(name: string): Provider {
+  const variable = name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+  return {
+    keyVariable: `${variable}_API_KEY`,
+    urlVariable: `${variable}_BASE_URL`,
+    needsKey: false,
+    open: (connection) => openCompatible(name, connection),
+  };
+}
+
+async function openCompatible(
+  name: string,
+  { model, baseURL = "", ...connection }: Connection,
+): Promise<LanguageModel> {
+  const { createOpenAICompatible } = await load("@ai-sdk/openai-compatible", () => import("@ai-sdk/openai-compatible"));
+  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...drop(connection) })(model);
+}
+
+async function load<T>(name: string, importIt: () => Promise<T>): Promise<T> {
+  try {
+    return await importIt();
+  } catch (error) {
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
+    // The package itself, or one that it needs beside it.
+    const missing = /package '([^']+)'/.exec(String(message))?.[1] ?? name;
+    const advice = `Install ${missing} to use this model: npm install ${missing}`;
+    throw new LoomError("missing_package", advice, { package: missing }, { cause: error });
+  }
+}
+
+/** Packages look into the environment for what is there and undefined. */
+function drop<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const kept = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,61 @@
+/**
+ * Takes keys out of texts that people and models may see. Providers repeat a key they refuse; a proxy may repeat a whole
+ * header. Keys that `resolveModel` was given are known by heart, others by how they look.
+ */
+import type { LanguageModel } from "./model.ts";
+
+/** What the models were given to authenticate with; forgotten together with the model. */
+const secretsOf = new WeakMap<LanguageModel, readonly string[]>();
+
+/** Shorter ones are no secrets, and taking them out would garble every text. */
+const SHORTEST_SECRET = 6;
+const LONGEST_MESSAGE = 500;
+
+const LOOKS_SECRET: readonly RegExp[] = [
+  /\b(?:sk|pk|rk|gsk|xai)[-_][A-Za-z0-9_*.-]{6,}/g,
+  /\b(?:AIza|eyJ)[A-Za-z0-9_.-]{16,}/g,
+  /(?<=\b(?:bearer|basic)\s+)[^\s"',;]{4,}/gi,
+  /(?<=\b(?:api[-_ ]?key(?: provided)?|authorization|token|secret|password)["']?\s*[:=]\s*["']?)(?!bearer\b|basic\b)[^\s"',;&]{4,}/gi,
+];
+
+export function rememberSecrets(model: LanguageModel, secrets: readonly (string | undefined)[]): void {
+  const kept = secrets.filter((secret) => secret !== undefined && secret.length >= SHORTEST_SECRET);
+  if (kept.length > 0) secretsOf.set(model, kept as string[]);
+}
+
+/** The text in one line, without keys, and not too long. */
+export function redactSecrets(text: string, model?: LanguageModel): string {
+  const line = removeSecrets(text, model).replaceAll(/\s+/g, " ").trim();
+  return line.length <= LONGEST_MESSAGE ? line : `${line.slice(0, LONGEST_MESSAGE)}…`;
+}
+
+/**
+ * An error for whoever looks for the cause: name, message and stack of the original without keys, and without the
+ * request and the headers that errors of providers carry along.
+ */
+export function redactError(error: unknown, model?: LanguageModel): Error {
+  const { name, message, stack } =
+    error instanceof Error ? error : { name: "Error", message: describeThrown(error), stack: undefined };
+  const plain = new Error(redactSecrets(message, model));
+  plain.name = name;
+  if (stack === undefined) delete plain.stack;
+  else plain.stack = removeSecrets(stack, model);
+  return plain;
+}
+
+/** What somebody threw that was no error. */
+export function describeThrown(thrown: unknown): string {
+  if (typeof thrown === "string") return thrown;
+  if (typeof thrown === "object" && thrown !== null) {
+    const { message } = thrown as { readonly message?: unknown };
+    if (typeof message === "string") return message;
+  }
+  return "unknown error";
+}
+
+function removeSecrets(text: string, model: LanguageModel | undefined): string {
+  let safe = text;
+  for (const secret of (model && secretsOf.get(model)) ?? []) safe = safe.replaceAll(secret, "[key]");
+  for (const pattern of LOOKS_SECRET) safe = safe.replaceAll(pattern, "[key]");
+  return safe;
+}

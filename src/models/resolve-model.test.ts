@@ -1,0 +1,74 @@
+import { spawnSync } from "node:child_process";
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { OfflineModel } from "./offline-model.ts";
+import { parseModelName, resolveModel } from "./resolve-model.ts";
+import { ScriptedModel } from "./scripted-model.ts";
+
+describe("a name", () => {
+  it.each([
+    ["openai/gpt-5", { provider: "openai", model: "gpt-5" }],
+    ["openrouter/meta/llama-4", { provider: "openrouter", model: "meta/llama-4" }],
+    ["offline", { provider: "offline" }],
+    ["ollama/", { provider: "ollama" }],
+  ])("%s is read", (text, name) => {
+    expect(parseModelName(text)).toEqual(name);
+  });
+
+  it.each(["", "/gpt-5", "  "])("%j is none", (text) => {
+    expect(() => parseModelName(text)).toThrow(expect.objectContaining({ code: "unknown_model" }));
+  });
+});
+
+describe("a choice", () => {
+  it.each([
+    ["openai/gpt-5", { OPENAI_API_KEY: "k" }, "openai.responses", "gpt-5"],
+    ["openai/gpt-5", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://h/v1" }, "openai.chat", "gpt-5"],
+    ["openai/gpt-5", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: " " }, "openai.responses", "gpt-5"],
+    ["anthropic/claude", { ANTHROPIC_API_KEY: "k" }, "anthropic.messages", "claude"],
+    ["ollama/qwen3:8b", {}, "ollama.chat", "qwen3:8b"],
+    ["vllm/x", { VLLM_BASE_URL: "http://h/v1" }, "vllm.chat", "x"],
+    ["offline", {}, "offline", "offline"],
+    [{ provider: "my lab", model: "x", baseURL: "https://h" }, {}, "my lab.chat", "x"],
+  ])("%j", async (choice, env: Record<string, string>, provider, modelId) => {
+    expect(await resolveModel(choice, { env })).toMatchObject({ provider, modelId });
+  });
+
+  it("of a model object is that object", async () => {
+    const model = new ScriptedModel([]);
+    expect(await resolveModel(model)).toBe(model);
+    expect(await resolveModel({ provider: "offline" })).toBeInstanceOf(OfflineModel);
+  });
+
+  it.each([
+    ["openai/gpt-5", {}, { code: "missing_key", details: { provider: "openai", variable: "OPENAI_API_KEY" } }],
+    ["openai/gpt-5", { OPENAI_API_KEY: "" }, { code: "missing_key" }],
+    ["anthropic/claude", {}, { code: "missing_key", details: { variable: "ANTHROPIC_API_KEY" } }],
+    ["nobody/x", {}, { code: "unknown_model", details: { provider: "nobody" } }],
+    ["openai", { OPENAI_API_KEY: "k" }, { code: "unknown_model" }],
+    ["constructor/x", {}, { code: "unknown_model" }],
+    [{ provider: "x", model: "m", baseURL: "file:///etc" }, {}, { code: "unknown_model" }],
+    [{ provider: "x", model: "m", baseURL: "nonsense" }, {}, { code: "unknown_model" }],
+  ])("%j that cannot be is refused", async (choice, env: Record<string, string>, error) => {
+    await expect(resolveModel(choice, { env })).rejects.toMatchObject(error);
+  });
+
+  it.each(["@ai-sdk/openai", "zod"])("says what to install when %s is not there", (name) => {
+    // A process in which the package cannot be found.
+    const hide = `data:text/javascript,import { registerHooks } from "node:module";
+      registerHooks({ resolve: (name, context, next) =>
+        next(name.startsWith("${name}") ? "${name}-hidden" : name, context) });`;
+    const source = new URL("resolve-model.ts", import.meta.url).href;
+    const program = `const { resolveModel } = await import(${JSON.stringify(source)});
+      const env = { OPENAI_API_KEY: "k" };
+      await resolveModel("openai/gpt-5", { env }).catch((error) => console.log(error.code, error.details.package));`;
+    const { stdout } = spawnSync(process.execPath, ["--import", hide, "--input-type=module", "--eval", program]);
+    expect(stdout.toString().trim()).toBe(`missing_package ${name}-hidden`);
+  });
+
+  it("does not show the key in what it throws", async () => {
+    const choice = { provider: "x", model: "m", baseURL: "nonsense", apiKey: "very-secret-key" };
+    const error: unknown = await resolveModel(choice).catch((thrown: unknown) => thrown);
+    expect(inspect(error, { depth: 20 })).not.toContain("very-secret-key");
+  });
+});

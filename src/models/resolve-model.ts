@@ -1,0 +1,74 @@
+/**
+ * From the name of a model to the model: `"openai/gpt-5"`, `{ provider, model, baseURL }`, or a model object, which is
+ * given back as it is. Keys come from the choice or from the environment, and are in nothing that is thrown.
+ */
+import { LoomError } from "../protocol/index.ts";
+import type { LanguageModel, ModelChoice, ModelName } from "./model.ts";
+import { describeCompatible, type Provider, PROVIDERS } from "./providers.ts";
+import { rememberSecrets } from "./redact-secrets.ts";
+
+export interface ResolveOptions {
+  /** Where keys and addresses are looked for. Default: `process.env`. */
+  readonly env?: { readonly [name: string]: string | undefined };
+}
+
+export async function resolveModel(choice: ModelChoice, options: ResolveOptions = {}): Promise<LanguageModel> {
+  if (isModel(choice)) return choice;
+  const name = typeof choice === "string" ? parseModelName(choice) : choice;
+  const env = options.env ?? process.env;
+  const known = PROVIDERS.get(name.provider);
+  const provider = known ?? describeCompatible(name.provider);
+  const baseURL = name.baseURL ?? readVariable(env, provider.urlVariable) ?? provider.baseURL;
+  if (known === undefined && baseURL === undefined) throw createUnknown(name.provider, provider);
+  const model = name.model ?? provider.model ?? "";
+  if (model === "") throw new LoomError("unknown_model", `Say which model of ${name.provider}: "${name.provider}/…".`);
+  const apiKey = name.apiKey ?? readVariable(env, provider.keyVariable);
+  if (provider.needsKey && apiKey === undefined) throw createMissingKey(name.provider, provider);
+  const headers = { ...name.headers };
+  const opened = await provider.open({ model, apiKey, baseURL: checkAddress(baseURL), headers });
+  rememberSecrets(opened, [apiKey, ...Object.values(headers)]);
+  return opened;
+}
+
+/** `openai/gpt-5` is a provider and its model; the model's name may have more slashes. A provider alone may do. */
+export function parseModelName(text: string): ModelName {
+  const slash = text.indexOf("/");
+  const provider = (slash < 0 ? text : text.slice(0, slash)).trim();
+  const model = slash < 0 ? "" : text.slice(slash + 1).trim();
+  if (provider === "") throw new LoomError("unknown_model", 'A model is named like "openai/gpt-5".');
+  return model === "" ? { provider } : { provider, model };
+}
+
+function isModel(choice: ModelChoice): choice is LanguageModel {
+  return typeof choice === "object" && "doStream" in choice;
+}
+
+/** Set and empty is how shells say "not set". */
+function readVariable(env: Required<ResolveOptions>["env"], variable: string | undefined): string | undefined {
+  const value = variable === undefined ? undefined : env[variable]?.trim();
+  return value === "" ? undefined : value;
+}
+
+function checkAddress(baseURL: string | undefined): string | undefined {
+  if (baseURL === undefined) return undefined;
+  const { protocol } = URL.parse(baseURL) ?? { protocol: "" };
+  if (protocol === "http:" || protocol === "https:") return baseURL;
+  throw new LoomError("unknown_model", "The baseURL of a model has to begin with http:// or https://.");
+}
+
+function createUnknown(provider: string, { urlVariable = "" }: Provider): LoomError {
+  const names = [...PROVIDERS.keys()].join(", ");
+  return new LoomError(
+    "unknown_model",
+    `No provider is called "${provider}". Known are ${names}; any other needs a baseURL, as an option or in ${urlVariable}.`,
+    { provider },
+  );
+}
+
+function createMissingKey(provider: string, { keyVariable = "" }: Provider): LoomError {
+  return new LoomError(
+    "missing_key",
+    `${provider} needs a key: set ${keyVariable} or give apiKey. The model "offline" works without one.`,
+    { provider, variable: keyVariable },
+  );
+}

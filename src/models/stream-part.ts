@@ -1,0 +1,62 @@
+/**
+ * The parts of a provider's stream, as far as they are read: those of the AI SDK's versions 2 to 4 in one. What differs
+ * between the versions is put right here and nowhere else.
+ */
+import type { FinishReason, ModelUsage } from "./model.ts";
+
+/** What a provider sends along, by its name. */
+export type ProviderMetadata = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Every field may be missing or of another type: it comes from a package of somebody else. */
+export interface StreamPart {
+  readonly type: string;
+  readonly id?: string;
+  readonly delta?: unknown;
+  readonly toolName?: string;
+  readonly toolCallId?: string;
+  readonly input?: unknown;
+  readonly inputEncoding?: string;
+  readonly providerExecuted?: boolean;
+  readonly providerMetadata?: ProviderMetadata;
+  readonly modelId?: unknown;
+  readonly finishReason?: unknown;
+  readonly usage?: unknown;
+  readonly error?: unknown;
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason | "error" | "interrupted">> = {
+  stop: "stop",
+  length: "length",
+  "tool-calls": "tool_calls",
+  "content-filter": "content_filter",
+  error: "error",
+  interrupted: "interrupted",
+};
+
+/**
+ * A text in version 2, an object since. `interrupted` is how a provider says that its stream was cut, `error` that
+ * something in it was wrong.
+ */
+export function readFinishReason(reason: unknown): FinishReason | "error" | "interrupted" {
+  const { unified = reason } = isRecord(reason) ? reason : {};
+  return FINISH_REASONS[String(unified)] ?? "other";
+}
+
+/** Numbers in version 2, objects since. */
+export function readUsage(usage: unknown): ModelUsage {
+  const { inputTokens, outputTokens, totalTokens } = isRecord(usage) ? usage : {};
+  const promptTokens = readCount(inputTokens);
+  const completionTokens = readCount(outputTokens);
+  const sum =
+    promptTokens === undefined || completionTokens === undefined ? undefined : promptTokens + completionTokens;
+  return { promptTokens, completionTokens, totalTokens: readCount(totalTokens) ?? sum };
+}
+
+function readCount(tokens: unknown): number | undefined {
+  const count = isRecord(tokens) ? tokens["total"] : tokens;
+  return typeof count === "number" && Number.isFinite(count) && count >= 0 ? Math.round(count) : undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,208 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { AnyEvent } from "./record.ts";
+import { StateFold } from "./state-fold.ts";
+import { applyPatch, type StatePatch } from "./state-patch.ts";
+
+const checkpoint = (step: number, state: Json, more: JsonObject = {}): AnyEvent => ({
+  type: "checkpoint",
+  checkpoint_id: `c${step}`,
+  timestamp: "2025-01-01T00:00:00.000Z",
+  step,
+  state,
+  ...more,
+});
+const updates = (id: string, task: number, state: Json, more: JsonObject = {}): AnyEvent => ({
+  type: "updates",
+  id,
+  state,
+  task,
+  ...more,
+  delta: true,
+});
+const delta = { delta: true };
+
+/** The plainest reading of a patch: copies everything. */
+function patchPlainly(state: JsonObject, patch: StatePatch): JsonObject {
+  const next = new Map(Object.entries(structuredClone(state)));
+  for (const [channel, change] of Object.entries(structuredClone(patch))) {
+    const value = next.get(channel);
+    if ("set" in change) next.set(channel, change.set);
+    else if ("append" in change)
+      next.set(channel, [...(Array.isArray(value) ? (value as Json[]) : []), ...change.append]);
+    else {
+      const known = isJsonObject(value) ? Object.entries(value) : [];
+      next.set(channel, Object.fromEntries([...known, ...Object.entries(change.merge)]));
+    }
+  }
+  return Object.fromEntries(next);
+}
+
+const json = fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<Json>;
+const key = fc.constantFrom("a", "b", "__proto__", "constructor");
+const channelPatch = fc.oneof(
+  json.map((set) => ({ set })),
+  fc.array(json, { maxLength: 3 }).map((append) => ({ append })),
+  fc.array(fc.tuple(key, json), { maxLength: 3 }).map((entries) => ({ merge: Object.fromEntries(entries) })),
+);
+/** Lists and objects stay what they are, as in a graph; `set` may put anything in their place. */
+const patchArbitrary = fc
+  .array(fc.tuple(fc.constantFrom("x", "list", "object", "__proto__"), channelPatch), { maxLength: 3 })
+  .map((entries) =>
+    Object.fromEntries(
+      entries.filter(
+        ([channel, change]) =>
+          "set" in change || (channel === "list" && "append" in change) || (channel === "object" && "merge" in change),
+      ),
+    ),
+  );
+const stepArbitrary = fc.record({
+  /** By task, and the order in which they finish. */
+  writes: fc.array(fc.tuple(patchArbitrary, fc.nat(1000)), { maxLength: 4 }),
+  values: fc.option(patchArbitrary),
+  checkpoint: patchArbitrary,
+  /** Now and then the state is written whole. */
+  isWhole: fc.nat(9).map((n) => n === 0),
+});
+
+describe("StateFold", () => {
+  it("gives the state that was held as deltas, whole, wherever it is asked for", () => {
+    fc.assert(
+      fc.property(fc.array(stepArbitrary, { maxLength: 12 }), fc.constantFrom("", "sub"), (steps, ns) => {
+        const space: JsonObject = ns === "" ? {} : { checkpoint_ns: ns };
+        const fold = new StateFold();
+        const shown: [unknown, string][] = [];
+        const see = (event: AnyEvent, expected: unknown): void => {
+          fold.add(event);
+          const { state, delta: left } = fold.show(event) as { state: unknown; delta?: unknown };
+          expect(JSON.stringify(state)).toBe(JSON.stringify(expected));
+          if (event["delta" as never] === true) expect(left).toBeUndefined();
+          shown.push([state, JSON.stringify(state)]);
+        };
+        let state: JsonObject = { x: 0, list: [], object: {} };
+        see(checkpoint(0, structuredClone(state), space), state);
+        for (const [index, step] of steps.entries()) {
+          const tasks = step.writes.map(([patch, when], task) => ({ patch, when, task }));
+          const finished: { patch: StatePatch; task: number }[] = [];
+          for (const { patch, task } of tasks.toSorted((a, b) => a.when - b.when)) {
+            finished.push({ patch, task });
+            const merged = finished
+              .toSorted((a, b) => a.task - b.task)
+              .reduce((all, { patch: next }) => patchPlainly(all, next), state);
+            const written = Object.fromEntries(Object.keys(patch).map((channel) => [channel, merged[channel]]));
+            see(updates("n", task, patch, space), written);
+            const found = fold.find(ns);
+            expect(found?.base).toEqual(state);
+            expect(found?.state).toEqual(merged);
+            expect(found?.pending.map((pending) => pending.task)).toEqual(
+              finished.map((write) => write.task).toSorted((a, b) => a - b),
+            );
+          }
+          const before = state;
+          state = tasks.reduce((all, { patch }) => patchPlainly(all, patch), state);
+          if (step.values !== null) {
+            state = patchPlainly(state, step.values);
+            see({ type: "values", state: step.values, ...space, ...delta }, state);
+            // A process may die here: whoever goes on has what the last checkpoint had.
+            expect(fold.find(ns)?.base).toEqual(before);
+            expect(fold.find(ns)?.pending).toHaveLength(tasks.length);
+          }
+          const closing = step.isWhole
+            ? checkpoint(index + 1, structuredClone(state), space)
+            : checkpoint(index + 1, step.checkpoint, { ...space, ...delta });
+          if (!step.isWhole) state = patchPlainly(state, step.checkpoint);
+          see(closing, state);
+          expect(fold.find(ns)).toEqual({ state, base: state, pending: [], checkpoint: closing, isWhole: true });
+        }
+        for (const [value, text] of shown) expect(JSON.stringify(value)).toBe(text);
+      }),
+    );
+  });
+
+  it("passes over what is malformed", () => {
+    const anything = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.dictionary(key, fc.dictionary(fc.constantFrom("set", "append", "merge", "write"), fc.jsonValue())),
+    ) as fc.Arbitrary<Json>;
+    const event = fc.record({
+      type: fc.constantFrom("updates", "values", "checkpoint", "custom"),
+      state: anything,
+      task: fc.option(fc.nat(3), { nil: undefined }),
+      checkpoint_ns: fc.constantFrom("", "a", "b"),
+      delta: fc.constantFrom(true, false),
+    });
+    fc.assert(
+      fc.property(fc.array(event), (events) => {
+        const fold = new StateFold({ maxNamespaces: 1, maxPending: 2 });
+        for (const next of events as unknown as AnyEvent[]) {
+          fold.add(next);
+          fold.show(next);
+          fold.find();
+          fold.find("a");
+        }
+        expect({}.constructor).toBe(Object);
+      }),
+    );
+    expect(applyPatch({ a: 1 }, { a: 2, b: { append: 3 }, c: { merge: [] }, d: null })).toEqual({ a: 1 });
+    expect(applyPatch("text", {})).toBe("text");
+    expect(applyPatch(null, { a: { append: [1] } })).toEqual({ a: [1] });
+  });
+
+  it("leaves alone what it was given", () => {
+    const whole = { list: [1], object: { a: 1 } };
+    const patch = { list: { append: [2] }, object: { merge: { b: 2 } } };
+    const fold = new StateFold();
+    fold.add(checkpoint(0, whole));
+    for (let step = 1; step < 4; step++) {
+      fold.add(updates("n", 0, patch));
+      fold.add(checkpoint(step, { other: { set: whole.list } }, delta));
+      fold.add(updates("n", 0, { other: { append: [9] } }));
+    }
+    expect(whole).toEqual({ list: [1], object: { a: 1 } });
+    expect(patch).toEqual({ list: { append: [2] }, object: { merge: { b: 2 } } });
+    expect(fold.find()?.state).toEqual({ list: [1, 2, 2, 2], object: { a: 1, b: 2 }, other: [1, 9] });
+  });
+
+  it("keeps subgraphs apart, and lets go of them with the super-step they ran in", () => {
+    const fold = new StateFold();
+    fold.add(checkpoint(0, { n: 0 }));
+    fold.add(checkpoint(0, { n: 10 }, { checkpoint_ns: "a" }));
+    fold.add(updates("x", 0, { n: { set: 11 } }, { checkpoint_ns: "a" }));
+    expect([fold.find()?.state, fold.find("a")?.state, fold.find("b")]).toEqual([{ n: 0 }, { n: 11 }, undefined]);
+    fold.add(updates("y", 0, { n: { set: 1 } }));
+    fold.add(checkpoint(1, {}, delta));
+    expect([fold.find()?.state, fold.find("a")]).toEqual([{ n: 1 }, undefined]);
+    for (let i = 0; i < 3000; i++) fold.add(checkpoint(0, { i }, { checkpoint_ns: `s${i}` }));
+    expect([fold.find("s1999"), fold.find("s2000")?.state, fold.find()?.state]).toEqual([
+      undefined,
+      { i: 2000 },
+      { n: 1 },
+    ]);
+  });
+
+  it("says where no whole state came", () => {
+    const fold = new StateFold();
+    expect(fold.find()).toBeUndefined();
+    fold.add(updates("n", 0, { a: { append: [1] } }));
+    expect(fold.find()).toMatchObject({ state: { a: [1] }, base: {}, isWhole: false });
+  });
+
+  it("costs what the events hold, not what the state does", () => {
+    const time = (steps: number): number => {
+      const fold = new StateFold();
+      fold.add(checkpoint(0, { list: [] }));
+      const begin = performance.now();
+      for (let step = 1; step <= steps; step++) {
+        fold.add(updates("n", 0, { list: { append: [step] } }));
+        fold.add({ type: "values", state: {}, ...delta });
+        fold.add(checkpoint(step, {}, delta));
+      }
+      expect(fold.find()?.state).toHaveProperty("list.length", steps);
+      return performance.now() - begin;
+    };
+    time(5000);
+    // Forty times the steps; a copy of the list in each would be 1,600 times the work.
+    expect(time(200_000)).toBeLessThan(40 * 10 * Math.max(time(5000), 2));
+  });
+});

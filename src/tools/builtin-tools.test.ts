@@ -1,0 +1,215 @@
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import type { JsonObject, LoomEvent } from "../protocol/index.ts";
+import { findEventFault } from "../protocol/index.ts";
+import { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
+import { createCurrentTimeTool } from "./current-time.ts";
+import { runToolCall } from "./run-tool-call.ts";
+import { createToolbox } from "./toolbox.ts";
+
+const NOON = Date.UTC(2026, 1, 28, 12, 30, 5);
+const toolbox = createToolbox(createBuiltinTools({ time: { now: () => NOON, timeZone: "UTC" } }));
+
+/** The result, what it is as data, and what was shown. */
+async function use(name: string, input: JsonObject, sessionId = "s1", callId = "c1") {
+  const events: LoomEvent[] = [];
+  const { result, isError } = await runToolCall({ callId, name, input, rawInput: "" }, toolbox, {
+    sessionId,
+    runId: "r1",
+    signal: new AbortController().signal,
+    emit: (event) => void events.push(event),
+    ready: async () => undefined,
+    requestApproval: async () => {
+      throw new Error("nobody is asked");
+    },
+  });
+  const end = events.at(-1);
+  const shown = events.filter(({ type }) => !type.startsWith("tool_"));
+  for (const event of events) expect(findEventFault(event)).toBeUndefined();
+  return { result, isError, shown, output: end?.type === "tool_end" ? end.output : undefined };
+}
+
+describe("the tools built in", () => {
+  it("are these", () => {
+    expect(toolbox.names).toEqual([
+      "calculator",
+      "current_time",
+      "write_todo_list",
+      "update_todo_item",
+      "show_table",
+      "show_chart",
+    ]);
+    for (const { description, inputSchema } of toolbox.describe()) {
+      expect(description.length).toBeGreaterThan(40);
+      expect(new Ajv({ strict: true, strictTypes: false }).validateSchema(inputSchema)).toBe(true);
+    }
+  });
+
+  it("reach files and the web only when that is asked for", () => {
+    const namesOf = (options: BuiltinToolsOptions) =>
+      createBuiltinTools(options)
+        .map(({ name }) => name)
+        .slice(6);
+    expect(namesOf({ workspace: "." })).toEqual(["read_file", "list_files", "write_file", "delete_file"]);
+    expect(namesOf({ workspace: ".", files: { readOnly: true }, fetch: true })).toEqual([
+      "read_file",
+      "list_files",
+      "http_fetch",
+    ]);
+    expect(namesOf({ fetch: { allow: ["intranet"] } })).toEqual(["http_fetch"]);
+  });
+
+  it("compute", async () => {
+    expect(await use("calculator", { expression: "（1.1＋2.2）×3" })).toEqual({
+      result: "9.9",
+      isError: false,
+      shown: [],
+      output: { expression: "（1.1＋2.2）×3", result: "9.9", exact: true },
+    });
+    expect(await use("calculator", { expression: "12 / (3 - 3)" })).toMatchObject({
+      isError: true,
+      result: "At character 4: `/` is a division by zero. The place: 12 ⟨here⟩/ (3 - 3)",
+    });
+    expect((await use("calculator", { expr: "1" })).result).toContain("`expression`: is missing; it must be a text");
+  });
+
+  it.each([
+    [undefined, "Saturday, 2026-02-28, 12:30:05 in UTC (2026-02-28T12:30:05Z)"],
+    ["UTC", "Saturday, 2026-02-28, 12:30:05 in UTC (2026-02-28T12:30:05Z)"],
+    ["Asia/Shanghai", "Saturday, 2026-02-28, 20:30:05 in Asia/Shanghai (2026-02-28T20:30:05+08:00)"],
+    ["America/St_Johns", "Saturday, 2026-02-28, 09:00:05 in America/St_Johns (2026-02-28T09:00:05-03:30)"],
+    ["Pacific/Kiritimati", "Sunday, 2026-03-01, 02:30:05 in Pacific/Kiritimati (2026-03-01T02:30:05+14:00)"],
+    ["Mars/Base", 'There is no time zone "Mars/Base". Use an IANA name, such as Asia/Shanghai or UTC.'],
+  ])("tell the time in %s", async (time_zone, expected) => {
+    const { result, isError, output } = await use("current_time", time_zone === undefined ? {} : { time_zone });
+    expect(result).toBe(expected);
+    expect(isError).toBe(time_zone === "Mars/Base");
+    if (!isError) expect(Date.parse((output as { iso: string }).iso)).toBe(NOON);
+  });
+
+  it("know midnight and the machine's own time zone", async () => {
+    const tool = createCurrentTimeTool({ now: () => Date.UTC(2026, 0, 1) });
+    const context = {
+      callId: "",
+      sessionId: "",
+      runId: "",
+      signal: new AbortController().signal,
+      print: () => undefined,
+      report: () => undefined,
+      show: () => undefined,
+      ready: async () => undefined,
+    };
+    expect((await tool.execute({ time_zone: "UTC" }, context)).text).toContain("00:00:00 in UTC");
+    expect((await tool.execute({}, context)).text).toContain(Intl.DateTimeFormat().resolvedOptions().timeZone);
+    expect(() => createCurrentTimeTool({ timeZone: "Nowhere" })).toThrow('there is no time zone "Nowhere"');
+  });
+
+  it("write a list and tick its items", async () => {
+    const { result, output, shown } = await use("write_todo_list", {
+      title: "部署清单",
+      items: [{ text: "build" }, { text: "test", completed: true }],
+    });
+    const { list_id } = output as { list_id: string };
+    const items = [
+      { id: "1", text: "build", completed: false },
+      { id: "2", text: "test", completed: true },
+    ];
+    expect(shown).toEqual([{ type: "todo_list", list_id, title: "部署清单", items }]);
+    expect(result).toBe(`The list ${list_id} is shown:\n1. [ ] build\n2. [x] test`);
+    // The same call gives the same list, another call another.
+    expect((await use("write_todo_list", { items: [{ text: "x" }, { text: "y" }] })).output).toMatchObject({ list_id });
+    expect((await use("write_todo_list", { items: [{ text: "x" }] }, "s1", "c2")).output).not.toMatchObject({
+      list_id,
+    });
+
+    expect(await use("update_todo_item", { list_id, item_id: "1", completed: true, text: null })).toMatchObject({
+      isError: false,
+      shown: [{ type: "todo_update", list_id, item_id: "1", completed: true }],
+    });
+    expect(await use("update_todo_item", { list_id, item_id: "3", completed: true })).toMatchObject({
+      isError: true,
+      result: `List ${list_id} has the items 1 to 2, not 3.`,
+      shown: [],
+    });
+    expect((await use("update_todo_item", { list_id, item_id: "01", text: "x" })).isError).toBe(true);
+    expect((await use("update_todo_item", { list_id, item_id: "1" })).result).toContain("give `completed` or `text`");
+    // Of a list it has not written the log decides.
+    expect((await use("update_todo_item", { list_id, item_id: "9", completed: true }, "s2")).shown).toHaveLength(1);
+  });
+
+  it("show tables", async () => {
+    const rows = [
+      ["七月", 118, true],
+      ["八月", null, false],
+    ];
+    expect(
+      await use("show_table", { name: "销量", description: "单位：箱", columns: ["月份", "销量", "final"], rows }),
+    ).toMatchObject({
+      result: "The table is shown to the user: 2 rows, 3 columns.",
+      shown: [
+        {
+          type: "data",
+          data_type: "dataframe",
+          data: { name: "销量", columns: ["月份", "销量", "final"], rows },
+          metadata: { description: "单位：箱" },
+        },
+      ],
+    });
+    expect(await use("show_table", { columns: ["a", "b"], rows: [[1, 2], [3]] })).toMatchObject({
+      isError: true,
+      result: "Row 2 has 1 values, but there are 2 columns. Nothing was shown.",
+      shown: [],
+    });
+    expect((await use("show_table", { columns: ["a"], rows: [[{}]] })).result).toContain("`rows[0][0]`");
+  });
+
+  it("show charts", async () => {
+    const series = [
+      { name: "2025", values: [1, 2] },
+      { name: "2026", values: [3, null] },
+    ];
+    expect(
+      await use("show_chart", { kind: "line", title: "Sales", axis: "month", labels: ["Jan", 2], series }),
+    ).toMatchObject({
+      result: "The chart is shown to the user: line, 2 series of 2 values.",
+      shown: [
+        {
+          type: "data",
+          data_type: "chart",
+          data: {
+            name: "Sales",
+            mark: "line",
+            columns: ["month", "2025", "2026"],
+            rows: [
+              ["Jan", 1, 3],
+              [2, 2, null],
+            ],
+          },
+        },
+      ],
+    });
+    expect((await use("show_chart", { kind: "pie", labels: ["a", "b"], series })).result).toContain(
+      "A pie has one series.",
+    );
+    expect((await use("show_chart", { kind: "bar", labels: ["a"], series })).result).toBe(
+      'The series "2025" has 2 values, but there are 1 labels. Nothing was shown.',
+    );
+    expect((await use("show_chart", { kind: "donut", labels: ["a"], series })).result).toContain(
+      'must be one of "bar", "line"',
+    );
+  });
+});
+
+describe("a toolbox", () => {
+  const [calculator, time] = createBuiltinTools();
+  it("refuses two tools of one name, one that no provider takes, and too many", () => {
+    expect(() => createToolbox([calculator!, time!, calculator!])).toThrow("two tools are called calculator");
+    expect(() => createToolbox([{ ...calculator!, name: "a b" }])).toThrow("a name has 1 to 64 letters");
+    expect(() => createToolbox([calculator!, time!], { maxTools: 1 })).toThrow("an agent may have 1 tools");
+  });
+
+  it("knows which may be run twice", () => {
+    const box = createToolbox([calculator!, { ...time!, idempotent: false }]);
+    expect(["calculator", "current_time", "other"].map((name) => box.isIdempotent(name))).toEqual([true, false, false]);
+  });
+});

@@ -1,0 +1,41 @@
+/**
+ * The text of a page: which media types are text, in which charset, and what of HTML is for reading.
+ */
+import type { Buffer } from "node:buffer";
+import { LoomError } from "../../protocol/index.ts";
+import { readHtml } from "./read-html.ts";
+
+const TEXT_TYPE =
+  /^(?:text\/.*|application\/(?:.*\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-javascript|x-ndjson|x-yaml|jsonl|graphql|sql|x-sh|x-www-form-urlencoded)|image\/svg\+xml|message\/.*)$/;
+const META_CHARSET = /<meta[^>]{0,200}charset\s{0,8}=\s{0,8}["']?([\w-]{1,40})/i;
+/** Where HTML says its charset, if it does. */
+const META_BYTES = 2048;
+
+/** Throws `tool_failed` for what is not text. */
+export function decodePage(bytes: Buffer, contentType: string): string {
+  const [first = "", ...parameters] = contentType.split(";").map((part) => part.trim());
+  const mediaType = first.toLowerCase();
+  const isText = mediaType === "" ? !bytes.subarray(0, META_BYTES).includes(0) : TEXT_TYPE.test(mediaType);
+  if (!isText)
+    throw new LoomError(
+      "tool_failed",
+      `What is there is ${mediaType.slice(0, 100) || "no text"}, and only text can be read.`,
+    );
+  const isHtml = mediaType === "text/html" || mediaType === "application/xhtml+xml";
+  const charset = parameters.find((parameter) => /^charset=/i.test(parameter))?.slice("charset=".length);
+  const text = decode(bytes, charset ?? (isHtml ? findCharset(bytes) : undefined));
+  return isHtml ? readHtml(text) : text;
+}
+
+function findCharset(bytes: Buffer): string | undefined {
+  return META_CHARSET.exec(bytes.toString("latin1", 0, META_BYTES))?.[1];
+}
+
+function decode(bytes: Buffer, charset: string | undefined): string {
+  try {
+    return new TextDecoder(charset?.replaceAll(/["']/g, "")).decode(bytes);
+  } catch {
+    // A charset nobody knows.
+    return new TextDecoder().decode(bytes);
+  }
+}

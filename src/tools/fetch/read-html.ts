@@ -1,0 +1,196 @@
+/**
+ * What there is to read in a page of HTML: its words, with line breaks between blocks, marks for headings and lists, and
+ * where links lead. It is no parser of HTML: broken pages give less nice text, never an error.
+ *
+ * Invariant: every character is looked at a bounded number of times, whatever the page.
+ */
+
+/** Their content is not for reading. */
+const SILENT: ReadonlySet<string> = new Set(
+  "script style noscript template svg math iframe object canvas select textarea audio video".split(" "),
+);
+const BLOCKS: ReadonlySet<string> = new Set([
+  ..."address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr html".split(
+    " ",
+  ),
+  ..."li main nav ol p pre section summary table tbody tfoot thead tr ul h1 h2 h3 h4 h5 h6 title br".split(" "),
+]);
+/** Blocks with an empty line around them. */
+const WIDE: ReadonlySet<string> = new Set("p h1 h2 h3 h4 h5 h6 ul ol table pre blockquote title".split(" "));
+
+const ENTITIES: { readonly [name: string]: string | undefined } = {
+  __proto__: null as never,
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  copy: "©",
+  reg: "®",
+  trade: "™",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  laquo: "«",
+  raquo: "»",
+  bull: "•",
+  middot: "·",
+  times: "×",
+  deg: "°",
+  euro: "€",
+  pound: "£",
+  yen: "¥",
+};
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi;
+const HREF = /(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i;
+const MAX_HREF = 500;
+
+export function readHtml(html: string): string {
+  const lines = new Lines();
+  let href: string | undefined;
+  let preformatted = 0;
+  const write = (text: string): void => (preformatted > 0 ? lines.writeAsIs(text) : lines.write(text));
+  for (let at = 0; at < html.length;) {
+    const open = html.indexOf("<", at);
+    write(decodeEntities(html.slice(at, open < 0 ? html.length : open)));
+    if (open < 0) break;
+    const { kind, name, attributes, end } = readTag(html, open);
+    at = end;
+    if (kind === "text") write("<");
+    if (kind === "text" || kind === "other") continue;
+    const isOpening = kind === "open";
+    if (isOpening && SILENT.has(name)) {
+      at = findClosing(html, name, at);
+      continue;
+    }
+    if (name === "pre") preformatted = Math.max(0, preformatted + (isOpening ? 1 : -1));
+    if (name === "a") {
+      if (!isOpening && href !== undefined) lines.write(` (${href})`);
+      href = isOpening ? findHref(attributes) : undefined;
+    }
+    if (!isOpening && (name === "td" || name === "th")) lines.write(" | ");
+    if (BLOCKS.has(name)) lines.breakLine(WIDE.has(name));
+    if (isOpening && name === "li") lines.write("- ");
+    if (isOpening && /^h[1-6]$/.test(name)) lines.write(`${"#".repeat(Number(name[1]))} `);
+  }
+  return lines.finish();
+}
+
+/** Gathers lines. Parts are joined once, when the line ends: a page may be one line of many parts. */
+class Lines {
+  readonly #lines: string[] = [];
+  #parts: string[] = [];
+  /** White space folds into what is before it; at the start of a line, into nothing. */
+  #endsOpen = true;
+  #wantsGap = false;
+
+  /** White space is folded. */
+  write(text: string): void {
+    const folded = text.replaceAll(/\s+/g, " ");
+    const part = this.#endsOpen && folded.startsWith(" ") ? folded.slice(1) : folded;
+    if (part === "") return;
+    this.#parts.push(part);
+    this.#endsOpen = part.endsWith(" ");
+  }
+
+  writeAsIs(text: string): void {
+    const [first = "", ...rest] = text.split("\n");
+    this.#parts.push(first);
+    for (const line of rest) {
+      this.#endLine();
+      this.#parts.push(line);
+    }
+    this.#endsOpen = false;
+  }
+
+  breakLine(isWide: boolean): void {
+    this.#endLine();
+    this.#wantsGap ||= isWide;
+  }
+
+  finish(): string {
+    this.#endLine();
+    return this.#lines.join("\n").trim();
+  }
+
+  #endLine(): void {
+    const line = this.#parts.join("").trimEnd();
+    this.#parts = [];
+    this.#endsOpen = true;
+    if (line === "") return;
+    if (this.#wantsGap && this.#lines.length > 0) this.#lines.push("");
+    this.#wantsGap = false;
+    this.#lines.push(line);
+  }
+}
+
+interface Tag {
+  /** `text` where the sign is only a sign; `other` for comments and declarations. */
+  readonly kind: "open" | "close" | "other" | "text";
+  /** In small letters. */
+  readonly name: string;
+  readonly attributes: string;
+  readonly end: number;
+}
+
+/** The tag, comment or declaration that begins at `start`. */
+function readTag(html: string, start: number): Tag {
+  if (html.startsWith("<!--", start)) {
+    const end = html.indexOf("-->", start + 4);
+    return { ...NAMELESS, end: end < 0 ? html.length : end + 3 };
+  }
+  const isClosing = html[start + 1] === "/";
+  const from = isClosing ? start + 2 : start + 1;
+  const first = html[from] ?? "";
+  if (first === "!" || first === "?") return { ...NAMELESS, end: findEnd(html, from) };
+  if (!/[a-z]/i.test(first)) return { ...NAMELESS, kind: "text", end: start + 1 };
+  const end = findEnd(html, from);
+  const inner = html.slice(from, end);
+  const name = /^[a-z][a-z\d-]{0,30}/i.exec(inner)?.[0] ?? first;
+  const attributes = inner.slice(name.length, Math.max(name.length, inner.length - 1));
+  return { kind: isClosing ? "close" : "open", name: name.toLowerCase(), attributes, end };
+}
+
+const NAMELESS = { kind: "other", name: "", attributes: "" } as const;
+
+/** Just after the `>` that ends a tag, which may have others within quotes. */
+function findEnd(html: string, from: number): number {
+  let quote = "";
+  for (let at = from; at < html.length; at += 1) {
+    const character = html[at] ?? "";
+    if (quote !== "") quote = character === quote ? "" : quote;
+    else if (character === ">") return at + 1;
+    else if ((character === '"' || character === "'") && html[at - 1] === "=") quote = character;
+  }
+  return html.length;
+}
+
+/** Just after the tag that ends what is not for reading; the end of the page where it is missing. */
+function findClosing(html: string, name: string, from: number): number {
+  for (let at = html.indexOf("</", from); at >= 0; at = html.indexOf("</", at + 2)) {
+    if (html.slice(at + 2, at + 2 + name.length).toLowerCase() === name) return findEnd(html, at + 2);
+  }
+  return html.length;
+}
+
+function findHref(attributes: string): string | undefined {
+  const found = HREF.exec(attributes.slice(0, 4 * MAX_HREF));
+  const href = decodeEntities(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
+  return /^(?:https?:|\/|[\w.])/i.test(href) && !/^javascript:/i.test(href) && href.length <= MAX_HREF
+    ? href
+    : undefined;
+}
+
+function decodeEntities(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replaceAll(ENTITY, (whole, decimal?: string, hexadecimal?: string, name?: string) => {
+    if (name !== undefined) return ENTITIES[name] ?? ENTITIES[name.toLowerCase()] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hexadecimal ?? "", 16) : Number(decimal);
+    return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : "�";
+  });
+}

@@ -1,0 +1,41 @@
+/**
+ * Tools: their contract, how they are made, how a call is carried out, and those that come with the package. They know
+ * no agent and no run; what they need of one is a `ToolHost`.
+ */
+export { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
+export { createCalculatorTool } from "./calculator/calculator.ts";
+export { evaluateExpression, type EvaluateOptions, type Evaluation } from "./calculator/evaluate-expression.ts";
+export { createCurrentTimeTool, type CurrentTimeOptions } from "./current-time.ts";
+export { defineTool, type ToolDefinition } from "./define-tool.ts";
+export { describeInput } from "./describe-input.ts";
+export { createFetchTool, type FetchToolOptions } from "./fetch/create-fetch-tool.ts";
+export { createFileTools, type FileToolOptions } from "./files/create-file-tools.ts";
+export type { McpApproval, McpToolHints } from "./mcp/create-mcp-tool.ts";
+export type { McpServerLimits, McpServerState, McpServerStatus } from "./mcp/mcp-server.ts";
+export { type McpOptions, type McpServers, openMcpServers } from "./mcp/open-mcp-servers.ts";
+export {
+  type HttpServerConfig,
+  type McpConfig,
+  type McpServerConfig,
+  parseMcpConfig,
+  readMcpConfig,
+  type StdioServerConfig,
+} from "./mcp/read-mcp-config.ts";
+export { runToolCall } from "./run-tool-call.ts";
+export { createChartTool } from "./show-chart.ts";
+export { createTableTool } from "./show-table.ts";
+export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
+export { createTodoTools } from "./todo-tools.ts";
+export type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "./tool-host.ts";
+export { toolResult, type ToolResultParts } from "./tool-result.ts";
+export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";
+export type {
+  ApprovalPolicy,
+  ShownEvent,
+  Tool,
+  ToolCall,
+  ToolContext,
+  ToolOptions,
+  ToolOutcome,
+  ToolResult,
+} from "./tool.ts";

@@ -1,0 +1,174 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { JsonObject } from "../../protocol/index.ts";
+import type { Tool } from "../tool.ts";
+import {
+  call,
+  closeAll,
+  DOOR,
+  EVERYTHING,
+  failure,
+  findPort,
+  type Heard,
+  isAlive,
+  open,
+  runProgram,
+  serve,
+  until,
+} from "./mcp-trial.contract.ts";
+import type { McpOptions } from "./open-mcp-servers.ts";
+
+afterEach(closeAll);
+
+describe("a real server over stdio", () => {
+  it("gives its tools, and they work", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "sk-of-this-process");
+    const mcp = await open({
+      everything: { command: process.execPath, args: [EVERYTHING, "stdio"], env: { GIVEN: "to the server" } },
+    });
+    vi.unstubAllEnvs();
+    expect(mcp.servers).toMatchObject([{ name: "everything", state: "ready", tools: 12, restarts: 0 }]);
+    const sum = mcp.tools.find(({ name }) => name === "everything__get-sum");
+    expect(sum?.inputSchema).toMatchObject({ type: "object", required: ["a", "b"] });
+    expect(sum?.inputSchema).not.toHaveProperty("$schema");
+    expect((await call(mcp, "everything__get-sum", { a: 2, b: 3 })).text).toBe("The sum of 2 and 3 is 5.");
+    expect(await call(mcp, "everything__get-sum", { a: "2" })).toMatchObject({ isError: true });
+
+    const heard: Heard = { shown: [], reports: [] };
+    await call(mcp, "everything__get-tiny-image", {}, { heard });
+    expect(heard.shown).toMatchObject([{ type: "image", media_type: "image/png" }]);
+    await call(mcp, "everything__trigger-long-running-operation", { duration: 0.1, steps: 4 }, { heard });
+    expect(heard.reports.map(([progress]) => progress)).toEqual([25, 50, 75, 100]);
+    const weather = await call(mcp, "everything__get-structured-content", { location: "New York" });
+    expect(weather.output).toMatchObject({ conditions: "Cloudy" });
+
+    const env = JSON.parse((await call(mcp, "everything__get-env")).text) as JsonObject;
+    expect(env).toMatchObject({ GIVEN: "to the server" });
+    expect(Object.keys(env).filter((name) => !["PATH", "HOME", "LANG", "GIVEN"].includes(name))).toEqual([]);
+  });
+});
+
+describe("servers that do not start", () => {
+  it("leave the others alone, and say why", async () => {
+    const mcp = await open(
+      {
+        none: { command: "/no/such/program" },
+        exit: serve("exit", { env: { TOKEN: "very-secret" } }),
+        endless: serve("endless"),
+        flood: serve("flood"),
+        "no-list": serve("no-list"),
+        web: { url: `http://127.0.0.1:${await findPort()}/mcp` },
+        good: serve("good"),
+      },
+      { maxMessageBytes: 1_000_000, maxIgnoredLines: 2000 },
+    );
+    const states = Object.fromEntries(mcp.servers.map(({ name, state, error }) => [name, error ?? state]));
+    expect(states).toEqual({
+      none: "could not be started (ENOENT)",
+      exit: "ended with exit code 3",
+      endless: "sent a message of more than 1000000 bytes",
+      flood: "printed more than 2000 lines that are no messages",
+      "no-list": "MCP error -32601: Method not found",
+      web: "could not be reached (ECONNREFUSED)",
+      good: "ready",
+    });
+    expect(mcp.servers.filter(({ state }) => state === "failed")).toHaveLength(6);
+    expect(mcp.tools.map(({ name }) => name)).toContain("good__say");
+    expect(mcp.tools.every(({ name }) => name.startsWith("good__"))).toBe(true);
+    expect((await call(mcp, "good__say", { a: 1 })).text).toBe('said {"a":1}');
+    // None of them is left running.
+    for (const { name, stderr } of mcp.servers) {
+      const pid = Number(/pid (\d+)/.exec(stderr)?.[1]);
+      if (name !== "good" && !Number.isNaN(pid)) await until(() => !isAlive(pid));
+    }
+  });
+
+  it("are not waited for without end", async () => {
+    const mcp = await open({ stuck: serve("stuck"), "slow-list": serve("slow-list") }, { startTimeoutMs: 500 });
+    expect(mcp.tools).toEqual([]);
+    expect(mcp.servers).toMatchObject([
+      { state: "failed", error: "did not answer within 500 ms" },
+      // On a busy machine it may not even come to the list.
+      {
+        state: "failed",
+        error: expect.stringMatching(/^did not (list its tools in time|answer within 500 ms)$/) as string,
+      },
+    ]);
+  });
+
+  it("are too many, or none, or wrongly described", async () => {
+    expect(await open({})).toMatchObject({ tools: [], servers: [] });
+    const many = Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`s${n}`, serve("good")]));
+    expect(await failure(open(many))).toMatchObject({ code: "mcp_failed" });
+    const wrong = await failure(open({ a: { command: "" } }));
+    expect(wrong.details).toMatchObject({ key: "mcpServers.a.command" });
+  });
+});
+
+describe("without the library", () => {
+  it("says what to install, and needs nothing where there are no servers", async () => {
+    const program = `import { registerHooks } from "node:module";
+      registerHooks({ resolve: (name, context, next) => next(name.replace("@modelcontextprotocol/", "@not-installed/"), context) });
+      const { openMcpServers } = await import(${JSON.stringify(DOOR)});
+      const open = (mcpServers) => openMcpServers({ mcpServers }).then(({ tools }) => tools, ({ code, message }) => ({ code, message }));
+      process.stdout.write(JSON.stringify([await open({}), await open({ a: { command: "a" } })]));`;
+    const { out } = await runProgram(program);
+    expect(JSON.parse(out)).toEqual([
+      [],
+      {
+        code: "missing_package",
+        message: "Install @modelcontextprotocol/sdk to use MCP servers: npm install @modelcontextprotocol/sdk",
+      },
+    ]);
+  });
+});
+
+describe("tools that are declared in odd ways", () => {
+  it("get names and words that every provider takes, or are left out", async () => {
+    const mcp = await open({ "my server": serve("odd"), odd: serve("odd") }, { maxSchemaCharacters: 10_000 });
+    const names = mcp.tools.map(({ name }) => name);
+    for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => name.startsWith("odd__"))).toEqual([
+      expect.stringMatching(/^odd__a_b_[0-9a-f]{8}$/),
+      expect.stringMatching(/^odd__a_b_[0-9a-f]{8}$/),
+      "odd__same",
+      expect.stringMatching(/^odd__same_[0-9a-f]{8}$/),
+      expect.stringMatching(/^odd__x+_[0-9a-f]{8}$/),
+      "odd__no-schema",
+      "odd__words",
+      "odd__reads",
+      "odd__kind",
+    ]);
+    expect(mcp.servers[1]).toMatchObject({ tools: 9, toolsLeftOut: 8 });
+    const find = (name: string): Tool | undefined => mcp.tools.find((tool) => tool.name === name);
+    expect(find("odd__words")?.description).toHaveLength(2001);
+    expect(find("odd__no-schema")).toMatchObject({ inputSchema: { type: "object" }, description: "no-schema" });
+    // Each is called by the name its server gave it.
+    expect((await call(mcp, "odd__reads", { a: 1 })).text).toBe('said {"a":1}');
+  });
+
+  it("are a thousand, or come without end", async () => {
+    const mcp = await open({ thousand: serve("thousand"), circle: serve("circle") });
+    expect(mcp.servers).toMatchObject([
+      { state: "ready", tools: 128, toolsLeftOut: 872 },
+      { state: "ready", tools: 128, toolsLeftOut: 72 },
+    ]);
+    expect(mcp.tools).toHaveLength(256);
+    const few = await open({ thousand: serve("thousand") }, { maxTools: 3 });
+    expect(few.tools.map(({ name }) => name)).toEqual(["thousand__t0", "thousand__t1", "thousand__t2"]);
+  });
+
+  it("ask the user unless they only read, or as the option says", async () => {
+    const asks = async (approval?: McpOptions["approval"]): Promise<boolean[]> => {
+      const { tools } = await open({ odd: serve("odd") }, approval === undefined ? {} : { approval });
+      const pick = ["odd__words", "odd__reads", "odd__kind"];
+      return Promise.all(
+        pick.map(async (name) => tools.find((tool) => tool.name === name)?.needsApproval({}) ?? false),
+      );
+    };
+    expect(await asks()).toEqual([true, false, true]);
+    expect(await asks("always")).toEqual([true, true, true]);
+    expect(await asks("never")).toEqual([false, false, false]);
+    expect(await asks(({ destructive }) => destructive)).toEqual([true, false, false]);
+  });
+});

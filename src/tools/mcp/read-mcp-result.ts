@@ -1,0 +1,76 @@
+/**
+ * What an MCP server answered to a call, as a result of ours: its texts for the model, its data for programs, its images
+ * for people. Nothing of the answer is taken on trust: every part may be missing, wrong or too large.
+ */
+import { isJsonObject, type ImageEvent, type JsonObject } from "../../protocol/index.ts";
+import { shorten } from "../describe-failure.ts";
+import type { ToolResult } from "../tool.ts";
+import { toolResult } from "../tool-result.ts";
+
+export interface ReadResult {
+  readonly result: ToolResult;
+  readonly images: readonly ImageEvent[];
+}
+
+export interface ResultLimits {
+  /** Characters of one image, in base64. */
+  readonly maxImageCharacters: number;
+}
+
+const MAX_PARTS = 1000;
+/** With the size each may have, no more than one call may show. */
+const MAX_IMAGES = 8;
+const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+export function readMcpResult(answer: JsonObject, { maxImageCharacters }: ResultLimits): ReadResult {
+  const parts = Array.isArray(answer["content"]) ? (answer["content"] as readonly unknown[]) : [];
+  const images: ImageEvent[] = [];
+  const texts = parts.slice(0, MAX_PARTS).map((part) => {
+    if (!isJsonObject(part)) return "";
+    if (part["type"] !== "image") return readPart(part);
+    const image = images.length < MAX_IMAGES ? readImage(part, maxImageCharacters) : undefined;
+    if (image !== undefined) images.push(image);
+    const kind = shorten(textOf(part, "mimeType") || "an image", 64);
+    return image === undefined ? `[${kind}, which cannot be shown]` : `[${kind}, shown to the user]`;
+  });
+  if (parts.length > MAX_PARTS) texts.push(`[and ${parts.length - MAX_PARTS} more parts]`);
+  const text = texts.filter((each) => each !== "").join("\n");
+  const structured = answer["structuredContent"];
+  return {
+    result: toolResult({
+      ...(text === "" ? {} : { text }),
+      ...(structured === undefined || structured === null ? {} : { output: structured }),
+      isError: answer["isError"] === true,
+    }),
+    images,
+  };
+}
+
+function readImage(part: JsonObject, maxCharacters: number): ImageEvent | undefined {
+  const [data, mediaType] = [textOf(part, "data"), textOf(part, "mimeType")];
+  if (data.length > maxCharacters || !IMAGE_TYPE.test(mediaType) || !BASE64.test(data)) return undefined;
+  return { type: "image", url: `data:${mediaType};base64,${data}`, media_type: mediaType };
+}
+
+function readPart(part: JsonObject): string {
+  const type = textOf(part, "type");
+  switch (type) {
+    case "text":
+      return textOf(part, "text");
+    case "resource_link":
+      return `[${shorten(textOf(part, "name"), 200)}: ${shorten(textOf(part, "uri"), 2000)}]`;
+    case "resource": {
+      const resource = isJsonObject(part["resource"]) ? part["resource"] : {};
+      const text = textOf(resource, "text");
+      return text === "" ? `[${shorten(textOf(resource, "uri"), 2000)}, which is not a text]` : text;
+    }
+    default:
+      return `[${shorten(type, 64) || "something"}, which cannot be shown]`;
+  }
+}
+
+function textOf(value: JsonObject, field: string): string {
+  const text = value[field];
+  return typeof text === "string" ? text : "";
+}

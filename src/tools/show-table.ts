@@ -1,0 +1,54 @@
+/** A table for the user to look at, as a tool: `data` of the type `dataframe`, as specification 003 shapes it. */
+import type { Json } from "../protocol/index.ts";
+import { defineTool } from "./define-tool.ts";
+import { describeInput } from "./describe-input.ts";
+import { toolResult } from "./tool-result.ts";
+import type { Tool } from "./tool.ts";
+
+interface TableInput {
+  readonly name?: string;
+  readonly description?: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Json[])[];
+}
+
+const MAX_COLUMNS = 100;
+const MAX_ROWS = 2000;
+
+export function createTableTool(): Tool {
+  return defineTool({
+    name: "show_table",
+    description: "Shows the user a table. Use it for data with several columns instead of writing it as text.",
+    input: describeInput<TableInput>({
+      type: "object",
+      properties: {
+        name: { type: "string", maxLength: 500, description: "What the table is called" },
+        description: { type: "string", maxLength: 2000, description: "What it shows, its units or its source" },
+        columns: { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_COLUMNS },
+        rows: {
+          type: "array",
+          description: "Each row has one value per column",
+          items: { type: "array", items: { type: ["string", "number", "boolean", "null"] } },
+          maxItems: MAX_ROWS,
+        },
+      },
+      required: ["columns", "rows"],
+    }),
+    idempotent: true,
+    execute: ({ name, description, columns, rows }, { show }) => {
+      const wrong = rows.findIndex((row) => row.length !== columns.length);
+      if (wrong >= 0)
+        return toolResult({
+          text: `Row ${wrong + 1} has ${rows[wrong]?.length} values, but there are ${columns.length} columns. Nothing was shown.`,
+          isError: true,
+        });
+      show({
+        type: "data",
+        data_type: "dataframe",
+        data: { ...(name === undefined ? {} : { name }), columns, rows },
+        ...(description === undefined ? {} : { metadata: { description } }),
+      });
+      return `The table is shown to the user: ${rows.length} rows, ${columns.length} columns.`;
+    },
+  });
+}

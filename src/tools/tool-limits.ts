@@ -1,0 +1,7 @@
+/** What a tool may do where its options do not say. */
+export const DEFAULT_LIMITS = {
+  timeoutMs: 5 * 60 * 1000,
+  maxResultCharacters: 100_000,
+  maxPrintedCharacters: 1024 * 1024,
+  maxEvents: 10_000,
+} as const;

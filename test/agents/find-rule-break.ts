@@ -1,0 +1,29 @@
+// The rules all providers have for a conversation, as one check: what a model is sent must never break one.
+import type { ModelMessage } from "../../src/models/model.ts";
+
+/** What the messages break, in words; undefined when they are right. */
+export function findRuleBreak(messages: readonly ModelMessage[]): string | undefined {
+  const seen = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const where = `message ${index} (${message.role})`;
+    if (message.content.length === 0) return `${where} is empty`;
+    if (message.role === "system") {
+      if (index > 0) return `${where} is not the first`;
+      continue;
+    }
+    if (message.role !== "tool" && message.content.some((part) => part.type === "text" && part.text === ""))
+      return `${where} has an empty text`;
+    if (message.role === "tool" && messages[index - 1]?.role !== "assistant") return `${where} follows no call`;
+    if (message.role !== "assistant") continue;
+    const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
+    for (const call of calls) {
+      if (seen.has(call)) return `${where} calls ${call} a second time`;
+      seen.add(call);
+    }
+    const next = messages[index + 1];
+    const results = next?.role === "tool" ? next.content.map(({ toolCallId }) => toolCallId) : [];
+    if (calls.toSorted().join() !== results.toSorted().join())
+      return `${where} calls [${calls.join()}], and the results are of [${results.join()}]`;
+  }
+  return undefined;
+}

@@ -1,0 +1,112 @@
+// Runs that agents make of a script, always the same to the letter: the vectors `agent-*` of spec/vectors/runs hold their
+// frames. A change of what agents write shows there, and is read like code.
+import { agent } from "../../src/agents/index.ts";
+import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
+import type { ScriptedTurn } from "../../src/models/scripted-model.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import type { EventOf } from "../../src/protocol/index.ts";
+import type { VectorInput } from "../vectors.ts";
+import { createTools } from "./counted-tools.ts";
+
+interface GoldenRun {
+  readonly name: string;
+  readonly source: string;
+  readonly message: string;
+  readonly turns: readonly ScriptedTurn[];
+  readonly maxRounds?: number;
+  /** How a call is answered when all others have ended. */
+  readonly answer?: { readonly decision: "approved" | "rejected"; readonly reason?: string };
+}
+
+const NOW = 1_763_200_000_000;
+
+export const GOLDEN_RUNS: readonly GoldenRun[] = [
+  {
+    name: "agent-parallel-approval",
+    source: "001 §4.2: two tools side by side, one of which waits for the user",
+    message: "1 加 2 是多少？算完把 old.log 删掉。",
+    turns: [
+      {
+        reasoning: "两件事，可以一起做。",
+        text: "稍等。",
+        calls: [
+          { name: "add", input: { a: 1, b: 2 }, id: "call_add" },
+          { name: "remove", input: { path: "old.log" }, id: "call_rm" },
+        ],
+      },
+      { text: "1 + 2 = 3，old.log 已删除。" },
+    ],
+    answer: { decision: "approved" },
+  },
+  {
+    name: "agent-rejected-repaired",
+    source: "001 §4.2: a refusal, a tool that fails, arguments that are put right",
+    message: "Clean up, then add one and two.",
+    turns: [
+      { calls: [{ name: "remove", input: { path: "notes.md" }, id: "call_rm" }] },
+      { text: "I keep it. ", calls: [{ name: "fail", id: "call_fail" }] },
+      { calls: [{ name: "add", input: '{"a": 1, "b":', id: "call_bad" }] },
+      { calls: [{ name: "add", input: { a: 1, b: 2 }, id: "call_good" }] },
+      { text: "The sum is 3." },
+    ],
+    answer: { decision: "rejected", reason: "I still need my notes" },
+  },
+  {
+    name: "agent-rounds-used-up",
+    source: "002: reaching the limit is an error with its own stage, then a best-effort finish",
+    message: "Count for ever",
+    turns: [{ calls: [{ name: "add", input: { a: 0, b: 1 }, id: "call_1" }] }, { text: "I came as far as 1." }],
+    maxRounds: 1,
+  },
+  {
+    name: "agent-model-fails",
+    source: "002: a model's stream that breaks off is an error of stage llm_stream",
+    message: "Tell me a story",
+    turns: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }],
+  },
+];
+
+/** Plays it, and gives the vector's input. */
+export async function playGoldenRun({
+  name,
+  source,
+  message,
+  turns,
+  maxRounds,
+  answer,
+}: GoldenRun): Promise<VectorInput> {
+  const log = new MemoryLog({ now: () => NOW });
+  const { tools } = createTools();
+  const actor = agent({
+    model: new ScriptedModel(turns),
+    tools,
+    system: "Be brief.",
+    ...(maxRounds === undefined ? {} : { maxRounds }),
+  });
+  await using session = await actor.openSession(log, "sess-agent", { now: () => NOW });
+  const open = new Set<string | undefined>();
+  session.onCommit((entries) => {
+    for (const { record } of entries) {
+      const { type } = record.event;
+      if (type === "tool_call") open.add((record.event as EventOf<"tool_call">).call_id);
+      if (type === "tool_end") open.delete((record.event as EventOf<"tool_end">).call_id);
+    }
+    const run = session.liveRun;
+    const [waiting] = run?.work.waiting ?? [];
+    if (open.size === 1 && waiting?.callId !== undefined && answer !== undefined)
+      queueMicrotask(() => run?.answerApproval({ callId: waiting.callId ?? "", ...answer }));
+  });
+  const run = await actor.answer(session, message, { runId: "run-1", source: "stream" });
+  await run.ended;
+  return { name, source, dialect: "loom", mode: "stream", frames: await readFrames(log) };
+}
+
+async function readFrames(log: Log): Promise<readonly unknown[]> {
+  const frames: unknown[] = [];
+  for await (const batch of openStream(log, "sess-agent", { dialect: "loom", modes: "all" }))
+    // Ids of errors are made up anew each time.
+    frames.push(
+      ...batch.map(({ text }) => JSON.parse(text.replace(/"error_id":"[^"]+"/, '"error_id":"error-1"')) as unknown),
+    );
+  return frames;
+}

@@ -1,0 +1,69 @@
+// An agent that is talked to for a very long time: each turn thinks, calls two tools, answers; every tenth is cancelled,
+// every tenth fails. Memory stays flat, and the last turn is as good as the first.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, it } from "vitest";
+import { agent } from "../../src/agents/index.ts";
+import { openSqliteLog } from "../../src/log/index.ts";
+import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-model.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import { createTools } from "./counted-tools.ts";
+import { findRuleBreak } from "./find-rule-break.ts";
+
+const TURNS = process.env["LOOM_LONG"] === undefined ? 100 : 10_000;
+/** What a heap may grow by between the first part of the soak and its end. */
+const MAX_GROWTH = 8 * 1024 * 1024;
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+function measureHeap(): number {
+  collect();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+function play({ prompt }: ScriptedRequest): ScriptedTurn {
+  expect(findRuleBreak(prompt)).toBeUndefined();
+  const last = prompt.at(-1);
+  if (last?.role === "tool") return { text: "That is all, and it took two sums to find out." };
+  const said = last?.role === "user" ? (last.content[0]?.text ?? "") : "";
+  if (said.startsWith("fail")) return { text: "I was about to", fault: { kind: "cut", after: 2 } };
+  if (said.startsWith("stop")) return { text: "I was about to", fault: { kind: "stall", after: 2 } };
+  const add = (a: number) => ({ name: "add", input: { a, b: 1 } });
+  return { reasoning: "Two sums.", calls: [add(1), add(2)] };
+}
+
+it(`talks for ${TURNS} turns with flat memory`, { timeout: 900_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "loom-soak-"));
+  const log = await openSqliteLog(join(folder, "loom.db"));
+  const { tools, ran } = createTools();
+  const actor = agent({
+    model: new ScriptedModel((request) => play(request), { maxRequests: 1 }),
+    tools,
+    history: { maxRuns: 20 },
+  });
+  const session = await actor.openSession(log, "soak");
+  const seen = { completed: 0, cancelled: 0, error: 0 };
+  let early = 0;
+  for (let turn = 1; turn <= TURNS; turn++) {
+    const kind = turn % 10 === 3 ? "stop" : turn % 10 === 7 ? "fail" : "add";
+    const run = await actor.answer(session, `${kind} ${turn}`);
+    if (kind === "stop") {
+      while (!run.work.hasAnswered && run.status === "live") await new Promise((resolve) => setImmediate(resolve));
+      await run.cancel();
+    }
+    seen[(await run.ended).status]++;
+    ran.length = 0;
+    if (turn === Math.floor(TURNS / 5)) early = measureHeap();
+  }
+  const growth = measureHeap() - early;
+  expect(seen).toEqual({ completed: (TURNS * 8) / 10, cancelled: TURNS / 10, error: TURNS / 10 });
+  expect(growth).toBeLessThan(MAX_GROWTH);
+  await session.close();
+  await log.close();
+  await rm(folder, { recursive: true, force: true });
+});

@@ -1,0 +1,165 @@
+/** Streams of which only some kinds of events were asked for, end to end: nothing that was asked for is missing. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { connect, createLoomReceiver, type TurnView } from "../../src/client/index.ts";
+import { createStreamCheck, DIALECTS } from "../../src/dialects/index.ts";
+import { exportSession, type Log, MemoryLog, openStream } from "../../src/log/index.ts";
+import { STREAM_MODES, type StreamMode, type StreamModes } from "../../src/protocol/index.ts";
+import { gather, makeGraphRun, makeRun, statefulSessionArbitrary, writeRecords } from "../log-sessions.ts";
+import { STAGES } from "./transport-stages.ts";
+
+const STATE = { list: ["item 1", "item 2", "item 3"], n: 3 };
+
+async function writeGraphRuns(log: Log): Promise<void> {
+  const first = makeGraphRun("run-1");
+  await writeRecords(log, [...first, ...makeGraphRun("run-2", { after: first.length })], 7);
+}
+
+/** What a page sees of texts that were handed to it. */
+function receiveTexts(texts: readonly string[]) {
+  const receiver = createLoomReceiver();
+  const source = receiver.open();
+  for (const text of texts) source.push(text);
+  source.end();
+  const [session] = receiver.getSnapshot().sessions;
+  return session;
+}
+
+async function readTexts(log: Log, modes: StreamModes | undefined): Promise<string[]> {
+  return (await gather(openStream(log, "s", { dialect: "loom", modes }))).flat().map(({ text }) => text);
+}
+
+function statesOf({ nodes, values, checkpoints }: TurnView) {
+  return { nodes, values, checkpoints };
+}
+
+describe.each(STAGES)("$name", ({ setStage }) => {
+  it.each<[string, StreamModes | undefined, object]>([
+    ["everything but deltas", undefined, { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 1 }],
+    ["all", "all", { text: "1 2 3 ", nodes: 3, values: STATE, checkpoints: 4 }],
+    ["values", ["values"], { text: "1 2 3 ", nodes: 0, values: STATE, checkpoints: 0 }],
+    ["nodes and updates", ["nodes", "updates"], { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
+    ["nothing beside", [], { text: "1 2 3 ", nodes: 0, values: undefined, checkpoints: 0 }],
+  ])("%s: complete and verified, and what was asked for", async (_what, modes, expected) => {
+    const stage = await setStage();
+    await writeGraphRuns(stage.log);
+    const receiver = createLoomReceiver();
+    const { transport } = stage;
+    const { done } = connect(receiver, {
+      transport,
+      session: "s",
+      follow: false,
+      ...(modes === undefined ? {} : { modes }),
+    });
+    expect(await done).toMatchObject({ status: "complete", verified: true });
+    const [session] = receiver.getSnapshot().sessions;
+    expect(session?.issues).toEqual([]);
+    for (const { messages, nodes, values, checkpoints } of session?.turns ?? [])
+      expect({
+        text: messages.at(-1)?.mainContent,
+        nodes: nodes.length,
+        values,
+        checkpoints: checkpoints.length,
+      }).toEqual(expected);
+    expect(session?.turns).toHaveLength(2);
+    await stage.close();
+  });
+
+  it("what is no mode is refused by its name", async () => {
+    const stage = await setStage();
+    await writeRecords(stage.log, makeRun("run-1"));
+    const { transport } = stage;
+    const modes = ["values", "everything"] as unknown as StreamMode[];
+    const { done } = connect(createLoomReceiver(), { transport, session: "s", modes });
+    expect(await done).toMatchObject({
+      status: "failed",
+      reason: { code: "invalid_name", message: expect.stringContaining('"everything"') as string },
+    });
+    await stage.close();
+  });
+});
+
+describe("a filtered stream", () => {
+  const chosen = fc.option(fc.subarray([...STREAM_MODES]), { nil: undefined });
+
+  it("breaks no rule", async () => {
+    const log = new MemoryLog();
+    await writeGraphRuns(log);
+    await fc.assert(
+      fc.asyncProperty(chosen, async (modes) => {
+        const check = createStreamCheck(DIALECTS.loom);
+        const texts = await readTexts(log, modes);
+        expect([...texts.flatMap((text) => check.check(text).issues), ...check.end()]).toEqual([]);
+      }),
+    );
+  });
+
+  it("in any order, with doubles, is put in order; without a frame it is a gap", async () => {
+    const log = new MemoryLog();
+    await writeGraphRuns(log);
+    await fc.assert(
+      fc.asyncProperty(chosen, fc.nat(), fc.nat(), async (modes, a, b) => {
+        const texts = await readTexts(log, modes);
+        const moved = texts.toSpliced(1 + (a % (texts.length - 1)), 1);
+        expect(receiveTexts(moved)?.state.status).not.toBe("complete");
+        const at = a % texts.length;
+        const again = texts.toSpliced(b % texts.length, 0, texts[at] as string);
+        expect(receiveTexts(again)?.state).toMatchObject({ status: "complete", verified: true });
+      }),
+    );
+  });
+});
+
+describe("a session that one asks for in part and another whole", () => {
+  it("is complete, in any order of the two", async () => {
+    const log = new MemoryLog();
+    const records = makeGraphRun("run-1", { steps: 400 });
+    await writeRecords(log, records);
+    const [part, whole] = [await readTexts(log, undefined), await readTexts(log, "all")];
+    for (const [first, second] of [
+      [part, whole],
+      [whole, part],
+    ] as const) {
+      const receiver = createLoomReceiver();
+      const sources = [receiver.open(), receiver.open()] as const;
+      const width = Math.ceil(whole.length / 3);
+      for (let at = 0; at < whole.length; at += width) {
+        for (const text of first.slice(at, at + width)) sources[0].push(text);
+        for (const text of second.slice(at, at + width)) sources[1].push(text);
+      }
+      for (const source of sources) source.end();
+      expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject({ status: "complete" });
+    }
+  });
+});
+
+describe("a receiver that is handed deltas", () => {
+  it("shows what one shows that was given states whole", async () => {
+    await fc.assert(
+      fc.asyncProperty(statefulSessionArbitrary, async (records) => {
+        const log = new MemoryLog();
+        await writeRecords(log, records);
+        const held = (await gather(exportSession(log, "s"))).join("").trimEnd().split("\n");
+        const views = [held, await readTexts(log, "all")].map((texts) => receiveTexts(texts)?.turns.map(statesOf));
+        expect(views[0]).toEqual(views[1]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("shows the last state however long the run, at no more than its size each time it is looked at", () => {
+    const records = makeGraphRun("run-1", { steps: 3000 });
+    const receiver = createLoomReceiver();
+    const source = receiver.open();
+    for (const { envelope, event } of records)
+      source.push(
+        JSON.stringify({ ...envelope, ...(event.type === "reply" ? { reply: event["reply" as never] } : event) }),
+      );
+    const [turn] = receiver.getSnapshot().sessions[0]?.turns ?? [];
+    expect(turn?.values).toHaveProperty("list.length", 3000);
+    expect(turn?.nodes[100]?.updates).toHaveProperty("list.length", 101);
+    // The lists of all steps would be 4.5 million entries: there is a limit to what is shown of each step.
+    expect(turn?.nodes.at(-1)?.updates).toBeUndefined();
+    expect(turn?.omitted).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,34 @@
+// Every model against the contract.
+import { describeModel, CONTRACT_TOOLS } from "../../src/models/model.contract.ts";
+import { OfflineModel } from "../../src/models/index.ts";
+import { ScriptedModel, type ScriptedTurn } from "../../src/models/testing.ts";
+import { openProviderStage, PROVIDER_WIRES } from "./provider-stages.ts";
+
+for (const wire of PROVIDER_WIRES) describeModel(wire.name, () => openProviderStage(wire));
+
+for (const specificationVersion of ["v2", "v3", "v4"] as const) {
+  describeModel(`scripted, ${specificationVersion}`, () => {
+    let next: ScriptedTurn = {};
+    return {
+      model: new ScriptedModel(() => next, { specificationVersion }),
+      prepareText(messages) {
+        next = { reasoning: "So.", text: "It is what it is." };
+        return { messages };
+      },
+      prepareCalls() {
+        const calls = [{ name: "calculator", input: { expression: "17*23" } }, { name: "current_time" }];
+        next = { reasoning: "Two.", calls };
+        return { messages: [{ role: "user", content: [{ type: "text", text: "Both" }] }], tools: CONTRACT_TOOLS };
+      },
+    };
+  });
+}
+
+describeModel("offline", () => ({
+  model: new OfflineModel(),
+  prepareText: (messages) => ({ messages }),
+  prepareCalls: () => ({
+    messages: [{ role: "user", content: [{ type: "text", text: "What is 17*23, and what time is it?" }] }],
+    tools: CONTRACT_TOOLS,
+  }),
+}));

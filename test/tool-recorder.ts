@@ -1,0 +1,74 @@
+/**
+ * A host of tool calls that keeps what it is given, and tools to call on it.
+ */
+import { z } from "zod";
+import { LoomError, type LoomEvent } from "../src/protocol/index.ts";
+import {
+  type ApprovalPolicy,
+  createToolbox,
+  defineTool,
+  runToolCall,
+  type Tool,
+  type ToolCall,
+  type ToolContext,
+  type ToolHost,
+  type ToolOptions,
+  type ToolOutcome,
+} from "../src/tools/index.ts";
+
+export interface Recording extends ToolHost {
+  readonly events: LoomEvent[];
+  readonly types: () => string[];
+  readonly errors: [unknown, string][];
+  readonly abort: AbortController;
+}
+
+/** A host that keeps what it is given. */
+export function record(more: Partial<ToolHost> = {}): Recording {
+  const events: LoomEvent[] = [];
+  const errors: [unknown, string][] = [];
+  const abort = new AbortController();
+  let time = 1000;
+  return {
+    sessionId: "s1",
+    runId: "r1",
+    signal: abort.signal,
+    emit: (event) => {
+      if (abort.signal.aborted) throw new LoomError("run_ended", "the run is over");
+      events.push(event);
+    },
+    ready: async () => undefined,
+    requestApproval: async ({ arguments: asked }) => ({ decision: "approved", arguments: asked }),
+    onError: (error, errorId) => errors.push([error, errorId]),
+    now: () => (time += 5),
+    ...more,
+    events,
+    errors,
+    abort,
+    types: () => events.map(({ type }) => type),
+  };
+}
+
+const input = z.object({ n: z.number() });
+type Execute = (input: { n: number }, context: ToolContext) => unknown;
+
+export function toolOf(
+  execute: Execute,
+  options: ToolOptions & { approval?: ApprovalPolicy<{ n: number }> } = {},
+): Tool {
+  return defineTool({ name: "tool", description: "d", input, execute, ...options });
+}
+
+export function callOf(given: object | string, name = "tool"): ToolCall {
+  const isObject = typeof given === "object";
+  return {
+    callId: "c1",
+    name,
+    input: isObject ? (given as ToolCall["input"]) : undefined,
+    rawInput: isObject ? JSON.stringify(given) : given,
+  };
+}
+
+export function run(tool: Tool, host: ToolHost, call = callOf({ n: 1 })): Promise<ToolOutcome> {
+  return runToolCall(call, createToolbox([tool]), host);
+}
