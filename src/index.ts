@@ -38,4 +38,6 @@ export {
   validateEvent,
   Verifier,
 } from "./protocol/index.ts";
-export { defineTool, type Tool } from "./tools/index.ts";
+// Not through its door: files, HTTP and MCP are for those who want them.
+export { defineTool } from "./tools/define-tool.ts";
+export type { Tool } from "./tools/tool.ts";

@@ -48,6 +48,11 @@ export interface AgentOptions {
   readonly onError?: (error: unknown, errorId: string) => void;
 }
 
+export interface AnswerRequest extends Omit<RunRequest, "message"> {
+  /** Cancels the run. */
+  readonly signal?: AbortSignal;
+}
+
 export interface AnswerForm {
   readonly schema: StandardSchema;
   /** JSON Schema of the answer, where the schema cannot give its own. */
@@ -101,9 +106,15 @@ export class Agent {
   }
 
   /** Starts a run and carries it out. Resolves when it has begun; `run.ended` tells how it ended. */
-  async answer(session: Session, message: string, request: Omit<RunRequest, "message"> = {}): Promise<Run> {
+  async answer(session: Session, message: string, { signal, ...request }: AnswerRequest = {}): Promise<Run> {
+    signal?.throwIfAborted();
     const run = await session.startRun({ agent: this.kind, ...request, message });
-    void this.carryOut(session.log, run, { source: request.source }).catch(() => undefined);
+    const cancel = (): void => void run.cancel("the caller has aborted it").catch(() => undefined);
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted === true) cancel();
+    void this.carryOut(session.log, run, { source: request.source })
+      .catch(() => undefined)
+      .finally(() => signal?.removeEventListener("abort", cancel));
     return run;
   }
 

@@ -72,6 +72,18 @@ describe("cancelling an agent", () => {
     expect(await (await stage.ask("Now")).ended).toMatchObject({ status: "completed" });
   });
 
+  it("by the caller's signal is the same", async () => {
+    const stage = await setStage([{ until: never }]);
+    const stop = new AbortController();
+    const there = stage.wait("llm_start");
+    const run = await stage.agent.answer(stage.session, "Go", { signal: stop.signal });
+    await there;
+    stop.abort();
+    expect(await run.ended).toMatchObject({ status: "cancelled" });
+    await expect(stage.agent.answer(stage.session, "Go", { signal: stop.signal })).rejects.toThrow("aborted");
+    expect(await stage.session.runs()).toHaveLength(1);
+  });
+
   it("tells the model's connection", async () => {
     const stage = await setStage([{ until: never }]);
     const there = stage.wait("llm_start");
