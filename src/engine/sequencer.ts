@@ -93,6 +93,9 @@ class Unit implements Pushed {
   }
 }
 
+const NOTHING_SPECIAL: PushOptions = {};
+const NO_COMMANDS: readonly Settlement[] = [];
+
 interface Waiter {
   readonly isMet: () => boolean;
   readonly resolve: () => void;
@@ -162,14 +165,16 @@ export class Sequencer {
   }
 
   /** Takes a unit whole, or throws and has taken nothing. */
-  push(drafts: readonly Draft[], { settle = [], force = false, ts = this.tick() }: PushOptions = {}): Pushed {
+  push(drafts: readonly Draft[], options: PushOptions = NOTHING_SPECIAL): Pushed {
+    const { settle = NO_COMMANDS, force = false, ts = this.tick() } = options;
     if (this.#failure !== undefined) throw this.#failure;
     if (!force && this.congested)
       throw new LoomError("backlog_full", `${this.#backlog} bytes wait to be stored`, {
         bytes: this.#backlog,
         limit: this.#maxBacklogBytes,
       });
-    const entries = drafts.map((draft, index) => this.#stamp(draft, this.nextId + index, ts));
+    const entries: LogEntry[] = [];
+    for (const draft of drafts) entries.push(this.#stamp(draft, this.nextId + entries.length, ts));
     const bytes = this.#measure(entries);
     this.#lastId += entries.length;
     this.#backlog += bytes;
