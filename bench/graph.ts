@@ -14,7 +14,7 @@ import { Annotation, END as LANG_END, MemorySaver, START, StateGraph } from "@la
 import { openSession } from "../src/engine/index.ts";
 import { append, defineGraph, END, invokeGraph, replace, runGraph } from "../src/graph/index.ts";
 import { type Log, MemoryLog, openSqliteLog } from "../src/log/index.ts";
-import { print, report, times } from "./measure.ts";
+import { median, print, report, times } from "./measure.ts";
 
 const QUICK = process.argv.includes("--quick");
 const STEPS = QUICK ? 1000 : 10_000;
@@ -27,14 +27,17 @@ const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
 let stores = 0;
 
 /** A loop of one node that counts and adds a message of some words to a list. */
-function createLoop(steps: number) {
+function createLoop(steps: number, atEnd: () => void = () => undefined) {
   return defineGraph({
     name: "loop",
     channels: { count: replace<number>(0), messages: append<{ role: string; text: string }>() },
     start: "step",
     maxSteps: steps + 1,
     nodes: {
-      step: ({ count }) => ({ count: count + 1, messages: [{ role: "assistant", text: `message number ${count}` }] }),
+      step: ({ count }) => {
+        if (count === steps - 1) atEnd();
+        return { count: count + 1, messages: [{ role: "assistant", text: `message number ${count}` }] };
+      },
     },
     edges: { step: ({ count }) => (count < steps ? "step" : END) },
   });
@@ -101,10 +104,6 @@ async function timeOf(run: (steps: number) => Promise<unknown>, steps: number): 
   return (user + system) / steps;
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
 const contestants = {
   bare: [runBare, STEPS],
   memory: [runInMemory, STEPS],
@@ -169,11 +168,9 @@ async function measureHeap(): Promise<number> {
     const session = await openSession(log, "heap");
     const run = await session.startRun();
     let last = 0;
-    const graph = defineGraph({
-      ...loopParts(steps, () => {
-        collect();
-        last = process.memoryUsage().heapUsed;
-      }),
+    const graph = createLoop(steps, () => {
+      collect();
+      last = process.memoryUsage().heapUsed;
     });
     await runGraph(graph, { run });
     await run.finish({ reply: "done" });
@@ -182,22 +179,6 @@ async function measureHeap(): Promise<number> {
     held.push(last);
   }
   return ((held[1] ?? 0) - (held[0] ?? 0)) / (STEPS - few);
-}
-
-function loopParts(steps: number, atEnd: () => void) {
-  return {
-    name: "loop",
-    channels: { count: replace<number>(0), messages: append<{ role: string; text: string }>() },
-    start: "step" as const,
-    maxSteps: steps + 1,
-    nodes: {
-      step: ({ count }: { readonly count: number }) => {
-        if (count === steps - 1) atEnd();
-        return { count: count + 1, messages: [{ role: "assistant", text: `message number ${count}` }] };
-      },
-    },
-    edges: { step: ({ count }: { readonly count: number }) => (count < steps ? ("step" as const) : END) },
-  };
 }
 
 await store.close();

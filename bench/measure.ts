@@ -38,7 +38,7 @@ function timeOf(run: () => void, operations: number): number {
   return (user + system) / operations;
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

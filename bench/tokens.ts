@@ -12,7 +12,7 @@ import { agent } from "../src/agents/index.ts";
 import { encodeSse } from "../src/framing/index.ts";
 import { MemoryLog, openStream } from "../src/log/index.ts";
 import type { LanguageModel } from "../src/models/index.ts";
-import { print, report, times } from "./measure.ts";
+import { median, print, report, times } from "./measure.ts";
 
 const QUICK = process.argv.includes("--quick");
 const TOKENS = QUICK ? 10_000 : 100_000;
@@ -119,10 +119,6 @@ async function timeOf(run: (words: number) => Promise<number>, words: number): P
   const { user, system } = process.cpuUsage(before);
   if (bytes < words * 20) throw new Error(`only ${bytes} bytes came of ${words} tokens`);
   return (user + system) / words;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 const turns: { ours: number; plain: number; peer: number; few: number }[] = [];

@@ -17,14 +17,16 @@ import {
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { LanguageModel, ModelCallOptions, ModelChoice, ModelMessage, ModelSettings } from "../models/model.ts";
-import { resolveModel } from "../models/resolve-model.ts";
+import { parseModelName, resolveModel } from "../models/resolve-model.ts";
 import { BoundedMap, isLoomError, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import type { StandardSchema } from "../tools/standard-schema.ts";
 import type { Tool } from "../tools/tool.ts";
+import { toolResult } from "../tools/tool-result.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
 import { createReactGraph, type ReactContext } from "./react-graph.ts";
+import { isBlank } from "./run-messages.ts";
 
 export interface AgentOptions {
   /** `openai`, `anthropic`, `ollama`, `offline`, or any name with `baseURL`. */
@@ -64,6 +66,8 @@ const MAX_ROUNDS = 25;
 /** Sessions whose history is kept in memory. */
 const MAX_CONVERSATIONS = 1000;
 const ANSWER_TOOL = "final_answer";
+/** An answer is kept whole in one record, which may have 1 MiB. */
+const MAX_OUTPUT_CHARACTERS = 900_000;
 
 /** An agent of the kind ReAct: it thinks, acts and observes until it can answer. */
 export function agent(options: AgentOptions): Agent {
@@ -82,7 +86,9 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#choice = chooseModel(options);
-    const { tools = [], answer } = options;
+    const { tools = [], answer, maxRounds = MAX_ROUNDS } = options;
+    if (!Number.isSafeInteger(maxRounds) || maxRounds < 0)
+      throw new LoomError("graph_invalid", `\`maxRounds\` must be a whole number from 0 on, not ${maxRounds}`);
     this.#answerTool = answer === undefined ? undefined : ANSWER_TOOL;
     this.#toolbox = createToolbox(answer === undefined ? tools : [...tools, createAnswerTool(answer)]);
   }
@@ -122,8 +128,9 @@ export class Agent {
   async carryOut(log: Log, run: Run, { source }: Pick<RunOrigin, "source"> = {}): Promise<RunEnd> {
     return this.#drive(run, async () => {
       const graph = createReactGraph(await this.#createContext(log, run, source));
-      const text = run.message ?? "";
-      const messages = text === "" ? [] : [{ role: "user", content: [{ type: "text", text }] } as const];
+      const { message: text = "" } = run;
+      if (isBlank(text)) throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
+      const messages = [{ role: "user", content: [{ type: "text", text }] }] as const;
       return runGraph(graph, { run, input: { messages } });
     });
   }
@@ -200,11 +207,11 @@ export class Agent {
       run,
       model,
       toolbox: this.#toolbox,
-      system,
+      system: system === undefined || isBlank(system) ? undefined : system,
       history: before,
       maxRounds,
       settings,
-      callOptions,
+      callOptions: { maxOutputCharacters: MAX_OUTPUT_CHARACTERS, ...callOptions },
       stage: source === "execute" ? executed : "llm_stream",
       answerTool: this.#answerTool,
       onError,
@@ -231,17 +238,18 @@ interface FinalState {
 }
 
 function chooseModel({ provider, model, baseURL, apiKey }: AgentOptions): ModelChoice {
-  if (typeof model === "object") return model;
-  if (provider === undefined) {
-    if (model === undefined) throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
-    return model;
-  }
-  return {
-    provider,
-    ...(model === undefined ? {} : { model }),
+  const where = {
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
+  if (typeof model === "object" && model !== null) {
+    if (provider !== undefined || Object.keys(where).length > 0)
+      throw new LoomError("unknown_model", "a model that is given as an object has its own provider, address and key");
+    return model;
+  }
+  if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };
+  if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
+  return { ...parseModelName(model), ...where };
 }
 
 function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Tool {
@@ -250,6 +258,6 @@ function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Too
     description: description ?? "Gives the final answer, in the form it must have. Call it once, when you are done.",
     input: schema,
     ...(inputSchema === undefined ? {} : { inputSchema }),
-    execute: () => "The answer was accepted.",
+    execute: (answer) => toolResult({ text: "The answer was accepted.", output: answer as Json }),
   });
 }

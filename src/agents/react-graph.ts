@@ -10,6 +10,7 @@ import { runToolCall } from "../tools/run-tool-call.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
+import { fitResults } from "./fit-results.ts";
 import { toResult } from "./run-messages.ts";
 import { think } from "./think.ts";
 
@@ -89,15 +90,16 @@ export function createReactGraph(context: ReactContext) {
       },
       act: async (state, node) => {
         const outcomes = await carryOutCalls(context, state, node);
-        const content = outcomes.map(({ callId, name, result, isError }) =>
-          toResult(callId, name, { result, is_error: isError }),
+        const content = fitResults(
+          outcomes.map(({ callId, name, result, isError }) => toResult(callId, name, { result, is_error: isError })),
         );
-        return { messages: [{ role: "tool", content }] as const };
+        const given = outcomes.find(({ name, isError }) => name === context.answerTool && !isError);
+        return {
+          messages: [{ role: "tool", content }] as const,
+          ...(given?.output === undefined ? {} : { answer: given.output }),
+        };
       },
-      observe: (state) => {
-        const answer = findAnswer(context, state);
-        return { round: state.round + 1, ...(answer === undefined ? {} : { answer }) };
-      },
+      observe: ({ round }) => ({ round: round + 1 }),
     },
     edges: {
       think: ({ messages, round }) => {
@@ -185,7 +187,10 @@ async function carryOutCalls(context: ReactContext, state: State, node: NodeCont
   };
   const going = calls.map(async ({ toolCallId: callId, toolName: name, input }): Promise<ToolOutcome> => {
     const ended = node.endedCalls.get(callId);
-    if (ended !== undefined) return { callId, name, result: ended.result, isError: ended.is_error };
+    if (ended !== undefined) {
+      const { result, is_error: isError, output } = ended;
+      return { callId, name, result, isError, ...(output === undefined ? {} : { output }) };
+    }
     const raw = state.malformed[callId];
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
     return runToolCall(call, context.toolbox, host);
@@ -196,16 +201,6 @@ async function carryOutCalls(context: ReactContext, state: State, node: NodeCont
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value;
   });
-}
-
-/** The arguments of the call that is the answer, if it was made and was right. */
-function findAnswer({ answerTool }: ReactContext, { messages }: State): Json | undefined {
-  const results = messages.at(-1);
-  const made = messages.at(-2);
-  if (answerTool === undefined || results?.role !== "tool" || made?.role !== "assistant") return undefined;
-  const right = results.content.find(({ toolName, output }) => toolName === answerTool && output.type !== "error-text");
-  const call = made.content.find((part) => part.type === "tool-call" && part.toolCallId === right?.toolCallId);
-  return call?.type === "tool-call" ? call.input : undefined;
 }
 
 function listCallIds(message: ModelMessage): readonly string[] {

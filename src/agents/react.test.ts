@@ -2,10 +2,14 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
 import { answerOf, eventsOf, setStage } from "../../test/agents/stage.ts";
+import { startProviderServer } from "../../test/models/provider-server.ts";
 import { createStreamCheck, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { createLog } from "../engine/sender.contract.ts";
 import { openStream } from "../log/index.ts";
 import type { ScriptedCall } from "../models/scripted-model.ts";
+import { ScriptedModel } from "../models/testing.ts";
 import { LoomError } from "../protocol/index.ts";
+import { defineTool } from "../tools/define-tool.ts";
 import { agent } from "./agent.ts";
 
 const add = (a: number, b: number, id?: string): ScriptedCall => ({
@@ -236,6 +240,61 @@ describe("a ReAct agent", () => {
     expect(told[0]?.[0]).toBe(broken);
   });
 
+  it("goes on though its tools give more than a record can hold", async () => {
+    const flood = defineTool({
+      name: "flood",
+      description: "Gives a lot.",
+      input: z.object({}),
+      execute: () => "汉".repeat(100_000),
+    });
+    const calls = Array.from({ length: 8 }, () => ({ name: "flood" }));
+    const stage = await setStage([{ calls }, { text: "That was a lot." }], { tools: [flood] });
+    const run = await stage.ask("Go");
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    await stage.read();
+    expect(JSON.stringify(stage.model.prompts[1]?.at(-1))).toContain("[cut: ");
+  });
+
+  it("takes an answer that comes at once, however long", async () => {
+    const text = "0123456789".repeat(50_000);
+    const stage = await setStage([{ text, chunk: text.length }]);
+    const run = await stage.ask("Go");
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(answerOf(await stage.read())).toBe(text);
+  });
+
+  it("says that an answer is too long, rather than lose it at the end", async () => {
+    const stage = await setStage([{ text: "0123456789".repeat(100_000), chunk: 50_000 }]);
+    const run = await stage.ask("Go");
+    expect(await run.ended).toMatchObject({ status: "error", code: "model_output_too_large" });
+    await stage.read();
+  });
+
+  it("keeps blank texts out of the conversation, and answers none", async () => {
+    const stage = await setStage([{ text: " \n", calls: [add(1, 2)] }, { text: "3." }, { text: "Still here." }], {
+      system: " ",
+    });
+    await (
+      await stage.ask("Add")
+    ).ended;
+    expect(await (await stage.ask("  ")).ended).toMatchObject({ status: "error", code: "invalid_command" });
+    expect(await (await stage.ask("Hello?")).ended).toMatchObject({ status: "completed" });
+    for (const prompt of stage.model.prompts) expect(findRuleBreak(prompt)).toBeUndefined();
+    expect(stage.model.prompts.at(-1)?.[0]?.role).toBe("user");
+  });
+
+  it("is where it was told to be", async () => {
+    const server = await startProviderServer();
+    server.script = () => ({ text: "Hi." });
+    const actor = agent({ model: "openai/gpt-4.1", baseURL: server.url, apiKey: server.key });
+    const session = await actor.openSession(await createLog(), "s");
+    expect(await (await actor.answer(session, "Hi")).ended).toMatchObject({ status: "completed" });
+    expect(server.requests).toHaveLength(1);
+    await session.close();
+    await server.close();
+    expect(() => agent({ model: new ScriptedModel([]), apiKey: "k" })).toThrow("its own provider");
+  });
+
   it("says at once that it has no model", () => {
     expect(() => agent({ tools: [] })).toThrow(LoomError);
   });
@@ -251,6 +310,17 @@ describe("an answer that has a form", () => {
     const run = await stage.ask("Add");
     expect(await run.ended).toMatchObject({ status: "completed" });
     expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"sum":3}');
+  });
+
+  it("is what the schema makes of it", async () => {
+    const schema = z.object({ n: z.coerce.number(), kind: z.string().default("plain") });
+    const stage = await setStage([{ calls: [{ name: "final_answer", input: { n: "5", junk: 1 } }] }], {
+      answer: { schema, inputSchema: { type: "object" } },
+    });
+    await (
+      await stage.ask("Count")
+    ).ended;
+    expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"n":5,"kind":"plain"}');
   });
 
   it("is asked for again where the model answers without it, or wrongly", async () => {

@@ -24,7 +24,7 @@ export class RunMessages {
     if (!isKnownEvent(event)) return;
     switch (event.type) {
       case "run_start":
-        if (event.message !== undefined && event.message !== "")
+        if (event.message !== undefined && !isBlank(event.message))
           this.#messages.push({ role: "user", content: [{ type: "text", text: event.message }] });
         return;
       case "message_chunk":
@@ -77,7 +77,7 @@ export class RunMessages {
 
   #flush(): void {
     const text = this.#text.join("");
-    const content: AssistantPart[] = text === "" ? [] : [{ type: "text", text }];
+    const content: AssistantPart[] = isBlank(text) ? [] : [{ type: "text", text }];
     const results: ToolResultPart[] = [];
     for (const { call_id = "", name, arguments: input } of this.#calls) {
       content.push({ type: "tool-call", toolCallId: call_id, toolName: name, input });
@@ -92,6 +92,11 @@ export class RunMessages {
   }
 }
 
+/** Providers refuse texts of nothing but spaces. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
 export function toResult(
   callId: string,
   name: string,
@@ -102,6 +107,6 @@ export function toResult(
     type: "tool-result",
     toolCallId: callId,
     toolName: name,
-    output: { type: is_error ? "error-text" : "text", value: result === "" ? "(no output)" : result },
+    output: { type: is_error ? "error-text" : "text", value: isBlank(result) ? "(no output)" : result },
   };
 }

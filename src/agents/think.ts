@@ -55,17 +55,15 @@ export async function think(
   const calls: ModelToolCall[] = [];
   const listener: ModelListener = {
     onStart: ({ attempt }) => call.start(attempt),
-    onText: (delta) => (delta === "" ? undefined : post({ type: "message_chunk", content: delta, id })),
-    onReasoning: (delta) => (delta === "" ? undefined : post({ type: "reasoning_chunk", content: delta, id })),
+    onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id })),
+    onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
     onReasoningEnd: () => void post({ type: "reasoning_end", id }),
-    onToolInput: ({ callId, name, index }, delta) =>
-      post({
-        type: "tool_call_chunk",
-        call_id: idOf(callId),
-        name: shorten(name),
-        arguments_delta: delta,
-        index,
-      }),
+    onToolInput: ({ callId, name, index }, delta) => {
+      const call_id = idOf(callId);
+      return postPieces(delta, (arguments_delta) =>
+        post({ type: "tool_call_chunk", call_id, name: shorten(name), arguments_delta, index }),
+      );
+    },
     onToolCall: (made) => {
       const { index, input, rawInput } = made;
       const name = shorten(made.name);
@@ -148,6 +146,28 @@ class ModelCallSpan {
       duration_ms: Math.max(0, Math.round(this.#now() - since)),
       ...(error === undefined ? {} : { error }),
     });
+  }
+}
+
+/** Characters of one event: a model that says everything at once must not say more than a record can hold. */
+const MAX_PIECE = 64 * 1024;
+
+function postPieces(delta: string, post: (piece: string) => Promise<void> | undefined): Promise<void> | undefined {
+  if (delta.length <= MAX_PIECE) return delta === "" ? undefined : post(delta);
+  return postAll(cutPieces(delta), post);
+}
+
+async function postAll(pieces: Iterable<string>, post: (piece: string) => Promise<void> | undefined): Promise<void> {
+  for (const piece of pieces) await post(piece);
+}
+
+function* cutPieces(text: string): Generator<string, void, undefined> {
+  for (let from = 0; from < text.length;) {
+    let end = Math.min(text.length, from + MAX_PIECE);
+    // Not between the halves of a character.
+    if (end < text.length && text.charCodeAt(end - 1) >> 10 === 0b110110) end--;
+    yield text.slice(from, end);
+    from = end;
   }
 }
 

@@ -51,17 +51,32 @@ describe("Sequencer", () => {
     expect(await contents(log)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("does not wait for the next turn when much has gathered", async () => {
+  it("stores the first of a turn at once, the others at its end, or when much has gathered", async () => {
     const { log, sequencer } = await setUp();
-    sequencer.push([chunk("a")]);
-    await Promise.resolve();
-    expect(log.appends).toHaveLength(0);
-    const { durable } = sequencer.push([chunk("b".repeat(64 * 1024))]);
-    await Promise.resolve();
-    expect(log.appends.map(({ entries }) => entries.length)).toEqual([2]);
-    await durable;
+    const sizes = () => log.appends.map(({ entries }) => entries.length);
     await nextTurn();
+    await sequencer.push([chunk("a")]).durable;
+    expect(sizes()).toEqual([1]);
+    for (const text of ["b", "c"]) sequencer.push([chunk(text)]);
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    expect(sizes()).toEqual([1]);
+    await nextTurn();
+    expect(sizes()).toEqual([1, 2]);
+
+    await sequencer.push([chunk("d")]).durable;
+    sequencer.push([chunk("e")]);
+    await sequencer.push([chunk("f".repeat(64 * 1024))]).durable;
+    expect(sizes()).toEqual([1, 2, 1, 2]);
+  });
+
+  it("stores what was said before the loop is kept busy", async () => {
+    const { log, sequencer } = await setUp();
+    await nextTurn();
+    const { durable } = sequencer.push([chunk("working…")]);
+    await Promise.resolve();
+    await Promise.resolve();
     expect(log.appends).toHaveLength(1);
+    await durable;
   });
 
   it("tells when a unit is durable, whenever it is asked", async () => {

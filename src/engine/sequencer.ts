@@ -4,6 +4,7 @@
  *
  * Invariants:
  * - Ids are given at once and without a gap; one append is in flight, what gathers meanwhile goes into the next.
+ * - Nothing waits longer than for the append before it and the end of a turn of the event loop.
  * - A unit is never split over two appends.
  * - `ts` never goes backwards.
  * - After a failed append nothing is taken until somebody has looked where the log ends, and called `resume`.
@@ -54,7 +55,7 @@ export interface SequencerOptions {
 
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
-/** What waits is stored with the next turn of the event loop, or at once when it has grown to this. */
+/** What waits for the end of a turn of the event loop goes at once when it has grown to this. */
 const EAGER_BYTES = 64 * 1024;
 
 /** Records that are stored together. Most producers of tokens never ask when: the promise is made for those who do. */
@@ -112,7 +113,10 @@ export class Sequencer {
   readonly #onFailure: (error: LoomError) => void;
   #queue: Unit[] = [];
   #inFlight = false;
-  #scheduled: "soon" | "now" | undefined;
+  /** Something was stored in this turn of the event loop; what comes now waits for its end. */
+  #isTurn = false;
+  /** It goes as soon as what is being done is done. */
+  #isDue = false;
   #waiters: Waiter[] = [];
   #durableId: number;
   #lastId: number;
@@ -247,21 +251,25 @@ export class Sequencer {
     return sum;
   }
 
+  /**
+   * The first of a turn of the event loop goes at once, so that a producer that then keeps the loop busy has said it; the
+   * others go together when the turn is over, or when much has gathered.
+   */
   #schedule(): void {
-    if (this.#inFlight) return;
-    if (this.#waiting >= EAGER_BYTES && this.#scheduled !== "now") {
-      this.#scheduled = "now";
-      queueMicrotask(this.#begin);
-    } else if (this.#scheduled === undefined) {
-      this.#scheduled = "soon";
-      setImmediate(this.#begin);
-    }
+    if (this.#inFlight || this.#isDue) return;
+    if (this.#isTurn && this.#waiting < EAGER_BYTES) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      void this.#flush();
+    });
+    if (this.#isTurn) return;
+    this.#isTurn = true;
+    setImmediate(() => {
+      this.#isTurn = false;
+      void this.#flush();
+    });
   }
-
-  readonly #begin = (): void => {
-    this.#scheduled = undefined;
-    void this.#flush();
-  };
 
   async #flush(): Promise<void> {
     if (this.#queue.length === 0 || this.#inFlight) return;

@@ -11,8 +11,8 @@ export function findRuleBreak(messages: readonly ModelMessage[]): string | undef
       if (index > 0) return `${where} is not the first`;
       continue;
     }
-    if (message.role !== "tool" && message.content.some((part) => part.type === "text" && part.text === ""))
-      return `${where} has an empty text`;
+    if (message.role !== "tool" && message.content.some((part) => part.type === "text" && part.text.trim() === ""))
+      return `${where} has a blank text`;
     if (message.role === "tool" && messages[index - 1]?.role !== "assistant") return `${where} follows no call`;
     if (message.role !== "assistant") continue;
     const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ToolResultPart } from "../models/model.ts";
+import { fitResults } from "./fit-results.ts";
+
+const part = (value: string, type: "text" | "error-text" = "text"): ToolResultPart => ({
+  type: "tool-result",
+  toolCallId: "c",
+  toolName: "t",
+  output: { type, value },
+});
+const bytes = (parts: readonly ToolResultPart[]) =>
+  parts.reduce((all, one) => all + Buffer.byteLength(JSON.stringify(one)), 0);
+
+describe("fitResults", () => {
+  it("leaves what fits as it is", () => {
+    const parts = [part("a"), part("b")];
+    expect(fitResults(parts)).toBe(parts);
+  });
+
+  it("cuts the large ones only, and says so", () => {
+    const [small, large, broken] = fitResults([
+      part("ok"),
+      part("汉".repeat(100_000)),
+      part("x".repeat(500_000), "error-text"),
+    ]);
+    expect(small).toEqual(part("ok"));
+    expect(bytes([large as ToolResultPart])).toBeGreaterThan(250_000);
+    expect(JSON.stringify(broken)).toMatch(/\[cut: \d+ of 500000 characters/);
+    expect(broken?.output.type).toBe("error-text");
+  });
+
+  it("never gives more than may be", () => {
+    const text = fc.oneof(
+      fc.constantFrom("a", "汉", "😀", "\u0001", '"').chain((unit) => fc.nat(3000).map((n) => unit.repeat(n))),
+      fc.string({ unit: "binary", maxLength: 50 }),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(text, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 4000, max: 20_000 }),
+        (texts, limit) => {
+          const fitted = fitResults(
+            texts.map((value) => part(value)),
+            limit,
+          );
+          expect(fitted).toHaveLength(texts.length);
+          expect(bytes(fitted)).toBeLessThanOrEqual(limit);
+        },
+      ),
+    );
+  });
+});
