@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import {
   type DeadRun,
+  type FinishOptions,
   openSession,
   type Run,
   type RunEnd,
@@ -63,8 +64,9 @@ export interface AnswerForm {
 }
 
 const MAX_ROUNDS = 25;
-/** Sessions whose history is kept in memory. */
+/** Sessions whose history is kept in memory, and how much of it in all. */
 const MAX_CONVERSATIONS = 1000;
+const MAX_REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 const ANSWER_TOOL = "final_answer";
 /** An answer is kept whole in one record, which may have 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
@@ -93,6 +95,10 @@ export class Agent {
     this.#toolbox = createToolbox(answer === undefined ? tools : [...tools, createAnswerTool(answer)]);
   }
 
+  get toolNames(): readonly string[] {
+    return this.#toolbox.names;
+  }
+
   /** Opens a session whose messages this agent answers, by whomever they are sent, and whose dead runs it resumes. */
   openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
     return openSession(log, sessionId, { ...this.serve(log), ...options });
@@ -104,9 +110,8 @@ export class Agent {
       onRun: async (run, { source }) => {
         await this.carryOut(log, run, { source });
       },
-      resume: async (dead) => {
-        await this.#resume(log, dead);
-      },
+      // A call that waits for the user needs its tool: where it is missing, the run is left to whoever has it.
+      resume: (dead) => (this.#hasTools(dead) ? this.#resume(log, dead) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
   }
@@ -127,19 +132,25 @@ export class Agent {
   /** Carries a run out to its end, good or bad. */
   async carryOut(log: Log, run: Run, { source }: Pick<RunOrigin, "source"> = {}): Promise<RunEnd> {
     return this.#drive(run, async () => {
-      const graph = createReactGraph(await this.#createContext(log, run, source));
+      const context = await this.#createContext(log, run, source);
       const { message: text = "" } = run;
       if (isBlank(text)) throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
       const messages = [{ role: "user", content: [{ type: "text", text }] }] as const;
-      return runGraph(graph, { run, input: { messages } });
+      const state = await runGraph(createReactGraph(context), { run, input: { messages } });
+      return { ...state, lastNodeId: context.lastNodeId };
     });
   }
 
-  async #resume(log: Log, dead: DeadRun): Promise<RunEnd> {
+  #hasTools({ calls }: DeadRun): boolean {
+    return calls.every(({ asked, name = "" }) => asked === undefined || this.#toolbox.find(name) !== undefined);
+  }
+
+  async #resume(log: Log, dead: DeadRun): Promise<void> {
     const { run } = dead;
-    return this.#drive(run, async () => {
-      const graph = createReactGraph(await this.#createContext(log, run, undefined));
-      return resumeGraph(graph, dead, { log });
+    await this.#drive(run, async () => {
+      const context = await this.#createContext(log, run, undefined);
+      const state = await resumeGraph(createReactGraph(context), dead, { log });
+      return { ...state, lastNodeId: context.lastNodeId };
     });
   }
 
@@ -153,8 +164,8 @@ export class Agent {
     }
   }
 
-  #describeAnswer({ answer, round, messages }: FinalState): { reply?: string } {
-    if (answer !== null) return { reply: JSON.stringify(answer) };
+  #describeAnswer({ answer, round, messages, lastNodeId: nodeId }: FinalState): FinishOptions {
+    if (answer !== null) return { reply: JSON.stringify(answer), nodeId };
     const { maxRounds = MAX_ROUNDS } = this.#options;
     if (this.#answerTool !== undefined)
       throw new LoomError("iteration_limit", "the model did not give its answer the form it must have", {
@@ -163,7 +174,8 @@ export class Agent {
     const last = messages.at(-1);
     const hasText = last?.role === "assistant" && last.content.some(({ type }) => type === "text");
     // A model that calls tools to the last has still to be answered for.
-    return hasText || round < maxRounds ? {} : { reply: `I have used my ${maxRounds} rounds and have no answer.` };
+    if (hasText || round < maxRounds) return {};
+    return { reply: `I have used my ${maxRounds} rounds and have no answer.`, nodeId };
   }
 
   /** Errors of ours may be shown; of any other the user sees an id only. */
@@ -192,15 +204,11 @@ export class Agent {
   }
 
   async #createContext(log: Log, run: Run, source: RunOrigin["source"]): Promise<ReactContext> {
-    const { system, maxRounds = MAX_ROUNDS, settings = {}, callOptions = {}, history, onError } = this.#options;
+    const { system, maxRounds = MAX_ROUNDS, settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId } = run;
-    let conversation = this.#conversations.get(sessionId);
-    // Sessions of two logs may have one name.
-    if (conversation?.log !== log) {
-      conversation = new Conversation(log, sessionId, history);
-      this.#conversations.set(sessionId, conversation);
-    }
+    const conversation = this.#recall(log, sessionId);
     const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
+    this.#forgetOldest();
     const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     return {
       sessionId,
@@ -216,6 +224,27 @@ export class Agent {
       answerTool: this.#answerTool,
       onError,
     };
+  }
+
+  #recall(log: Log, sessionId: string): Conversation {
+    let conversation = this.#conversations.get(sessionId);
+    // Sessions of two logs may have one name.
+    if (conversation?.log !== log) conversation = new Conversation(log, sessionId, this.#options.history);
+    // The latest stands last.
+    this.#conversations.delete(sessionId);
+    this.#conversations.set(sessionId, conversation);
+    return conversation;
+  }
+
+  /** What is forgotten is read again from the log when its session goes on. */
+  #forgetOldest(): void {
+    let characters = 0;
+    for (const conversation of this.#conversations.values()) characters += conversation.characters;
+    for (const [sessionId, conversation] of this.#conversations) {
+      if (characters <= MAX_REMEMBERED_CHARACTERS) return;
+      characters -= conversation.characters;
+      this.#conversations.delete(sessionId);
+    }
   }
 
   /** Once; a provider that could not be loaded is tried again with the next run. */
@@ -235,6 +264,7 @@ interface FinalState {
   readonly messages: readonly ModelMessage[];
   readonly round: number;
   readonly answer: Json;
+  readonly lastNodeId: string | undefined;
 }
 
 function chooseModel({ provider, model, baseURL, apiKey }: AgentOptions): ModelChoice {

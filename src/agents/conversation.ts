@@ -38,6 +38,11 @@ export class Conversation {
     this.#maxCharacters = options.maxCharacters ?? HISTORY_DEFAULTS.maxCharacters;
   }
 
+  /** Of what it holds. */
+  get characters(): number {
+    return this.#runs.reduce((sum, { characters }) => sum + characters, 0);
+  }
+
   /** The messages of the runs that ended before this one began, oldest first. */
   async readBefore(runId: string): Promise<readonly ModelMessage[]> {
     const known = new Map(this.#runs.map((run) => [run.runId, run]));

@@ -75,6 +75,24 @@ describe("approval of an agent's calls", () => {
     expect(eventsOf(await stage.read(), "tool_end")).toMatchObject([{ error_code: "approval_expired" }]);
   });
 
+  it("is not lost on an agent that lacks the tool", async () => {
+    const first = await setStage([{ calls: [remove("a", "ra")] }]);
+    const asked = first.wait("tool_approval");
+    const { runId } = await first.ask("Go");
+    await asked;
+    await first.session.close({ run: "leave" });
+
+    const poor = await setStage([], { log: first.log, tools: [] });
+    expect(poor.session.recovered).toEqual([{ runId, outcome: "waiting" }]);
+    await poor.session.close({ run: "leave" });
+
+    const second = await setStage([{ text: "It is gone." }], { log: first.log });
+    second.session.liveRun?.answerApproval({ callId: "ra", decision: "approved" });
+    await second.session.idle();
+    expect(second.ran).toEqual([["remove", { path: "a" }]]);
+    expect(eventsOf(await second.read(), "reply")[0]?.reply).toBe("It is gone.");
+  });
+
   it.each(["before", "after"])("survives a restart, answered %s it", async (when) => {
     const first = await setStage([
       { text: "One moment. ", calls: [remove("a", "ra"), { name: "add", input: { a: 1, b: 1 } }] },

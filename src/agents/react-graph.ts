@@ -30,6 +30,8 @@ export interface ReactContext {
   readonly answerTool: string | undefined;
   readonly run: Pick<Run, "runId" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work">;
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
+  /** The node run that was entered last: that of a reply which nobody has streamed. */
+  lastNodeId?: string;
 }
 
 const channels = {
@@ -61,6 +63,7 @@ export function createReactGraph(context: ReactContext) {
     nodes: {
       think: async (state, node) => {
         closeForgotten(context.run);
+        context.lastNodeId = node.span.nodeId;
         const isLast = state.round >= context.maxRounds;
         if (isLast) reportLimit(node, context.maxRounds);
         const { content, calls, result } = await think(
@@ -77,6 +80,8 @@ export function createReactGraph(context: ReactContext) {
             stage: context.stage,
             signal: node.signal,
             run: context.run,
+            // An answer that has a form is not what the model says beside it.
+            ...(context.answerTool === undefined ? {} : { channel: "thought" }),
           },
         );
         reportFinish(node, result.finishReason, context.stage);
@@ -89,7 +94,9 @@ export function createReactGraph(context: ReactContext) {
         };
       },
       act: async (state, node) => {
+        context.lastNodeId = node.span.nodeId;
         const outcomes = await carryOutCalls(context, state, node);
+        if (outcomes.length === 0) return {};
         const content = fitResults(
           outcomes.map(({ callId, name, result, isError }) => toResult(callId, name, { result, is_error: isError })),
         );
@@ -117,17 +124,24 @@ export function createReactGraph(context: ReactContext) {
 }
 
 function composePrompt(
-  { system, history }: ReactContext,
+  { system, history, answerTool }: ReactContext,
   { messages }: State,
   isLast: boolean,
 ): readonly ModelMessage[] {
-  const note: ModelMessage = { role: "user", content: [{ type: "text", text: LAST_ROUND }] };
+  const notes = [
+    ...(isLast ? [LAST_ROUND] : []),
+    ...(answerTool !== undefined && messages.at(-1)?.role === "assistant" ? [askForForm(answerTool)] : []),
+  ];
   return [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
     ...history,
     ...messages,
-    ...(isLast ? [note] : []),
+    ...notes.map((text): ModelMessage => ({ role: "user", content: [{ type: "text", text }] })),
   ];
+}
+
+function askForForm(answerTool: string): string {
+  return `That was not the form the answer must have. Give it by calling ${answerTool}.`;
 }
 
 function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: State, isLast: boolean) {
@@ -191,7 +205,7 @@ async function carryOutCalls(context: ReactContext, state: State, node: NodeCont
       const { result, is_error: isError, output } = ended;
       return { callId, name, result, isError, ...(output === undefined ? {} : { output }) };
     }
-    const raw = state.malformed[callId];
+    const raw = Object.hasOwn(state.malformed, callId) ? state.malformed[callId] : undefined;
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
     return runToolCall(call, context.toolbox, host);
   });

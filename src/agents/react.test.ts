@@ -177,10 +177,18 @@ describe("a ReAct agent", () => {
   });
 
   it("is never silent, though the model calls tools to the last", async () => {
-    const stage = await setStage(() => ({ calls: [add(1, 1)] }), { maxRounds: 3 });
+    const stage = await setStage(
+      (_, turn) => ({ ...(turn === 0 ? { text: "Let me see. " } : {}), calls: [add(1, 1)] }),
+      {
+        maxRounds: 3,
+      },
+    );
     const run = await stage.ask("Go on for ever");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(eventsOf(await stage.read(), "reply")[0]?.reply).toContain("3 rounds");
+    const records = await stage.read();
+    expect(eventsOf(records, "reply")[0]?.reply).toContain("3 rounds");
+    // Not of the node run that has said something else.
+    expect(records.at(-1)?.envelope.node_id).toBe("run-think-10");
     expect(stage.ran).toHaveLength(3);
   });
 
@@ -283,6 +291,21 @@ describe("a ReAct agent", () => {
     expect(stage.model.prompts.at(-1)?.[0]?.role).toBe("user");
   });
 
+  it("takes any id and name a model makes up", async () => {
+    const stage = await setStage([
+      {
+        calls: [
+          { id: "constructor", name: "add", input: { a: 1, b: 2 } },
+          { id: "__proto__", name: "toString" },
+        ],
+      },
+      { text: "3" },
+    ]);
+    expect(await (await stage.ask("Add")).ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toHaveLength(1);
+    await stage.read();
+  });
+
   it("is where it was told to be", async () => {
     const server = await startProviderServer();
     server.script = () => ({ text: "Hi." });
@@ -335,6 +358,11 @@ describe("an answer that has a form", () => {
     const run = await stage.ask("Add");
     expect(await run.ended).toMatchObject({ status: "completed" });
     expect(stage.model.requests[1]?.toolChoice).toEqual({ type: "tool", toolName: "final_answer" });
+    expect(stage.model.prompts[1]?.at(-1)?.role).toBe("user");
+    const records = await stage.read();
+    // What the model said beside it is no answer, and the reply is of the node run that gave it.
+    expect(eventsOf(records, "message_chunk").every(({ channel }) => channel === "thought")).toBe(true);
+    expect(records.at(-1)?.envelope.node_id).toMatch(/^run-act-/);
     expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"sum":3}');
   });
 

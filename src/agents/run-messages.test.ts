@@ -91,6 +91,30 @@ describe("RunMessages", () => {
     ]);
   });
 
+  it("begins with what was edited, where a fork has done so", () => {
+    const edit = (messages: readonly unknown[]): AnyEvent =>
+      ({
+        type: "checkpoint",
+        checkpoint_id: "c",
+        timestamp: "t",
+        step: 1,
+        state: { messages: { set: messages } },
+        delta: true,
+      }) as AnyEvent;
+    const edited = { role: "user", content: [{ type: "text", text: "Edited" }] };
+    expect(fold([start, edit([edited, 7, { role: "tool", content: [] }]), said("Yes.")])).toEqual([
+      edited,
+      { role: "assistant", content: [text("Yes.")] },
+    ]);
+    const asked = { role: "assistant", content: [call("a")] };
+    expect(fold([start, edit([edited, asked]), ended("a"), said("Done.")])).toEqual([
+      edited,
+      asked,
+      { role: "tool", content: [result("a")] },
+      { role: "assistant", content: [text("Done.")] },
+    ]);
+  });
+
   it("keeps the rules of providers, and every word of the answer, whatever the records are", () => {
     const id = fc.constantFrom("a", "b", "c");
     const event = fc.oneof(

@@ -6,7 +6,15 @@
  * every call has exactly one result, right after the message that made it, and no message is empty.
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
-import { type EventRecord, isKnownEvent, type ToolCallEvent, type ToolEndEvent } from "../protocol/index.ts";
+import {
+  type CheckpointEvent,
+  type EventRecord,
+  isJsonObject,
+  isKnownEvent,
+  type Json,
+  type ToolCallEvent,
+  type ToolEndEvent,
+} from "../protocol/index.ts";
 
 const NO_RESULT = "The run ended before this call had a result.";
 
@@ -39,6 +47,9 @@ export class RunMessages {
         if (event.call_id !== undefined && this.#knows(event.call_id) && !this.#results.has(event.call_id))
           this.#results.set(event.call_id, event);
         return;
+      case "checkpoint":
+        this.#edit(event);
+        return;
       case "reply":
         if (this.#isAnswered()) this.#flush();
         // Where nothing was streamed, the reply is all there is.
@@ -53,6 +64,31 @@ export class RunMessages {
     this.#flush();
     this.#flush();
     return this.#messages;
+  }
+
+  /** A fork may begin with a state that somebody has edited: what the messages are now is what they were. */
+  #edit({ delta, state }: CheckpointEvent): void {
+    const change = delta === true ? readField(readField(state, "messages"), "set") : undefined;
+    if (!Array.isArray(change)) return;
+    const messages = (change as Json[]).filter(isModelMessage);
+    this.#messages.length = 0;
+    this.#text = [];
+    this.#later = [];
+    this.#calls = [];
+    this.#results.clear();
+    const last = messages.at(-1);
+    // Calls that have no results yet are about to get them.
+    if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
+      messages.pop();
+      for (const part of last.content) this.#take(part);
+    }
+    this.#messages.push(...messages);
+  }
+
+  #take(part: AssistantPart): void {
+    if (part.type === "text") this.#text.push(part.text);
+    if (part.type !== "tool-call") return;
+    this.#calls.push({ type: "tool_call", call_id: part.toolCallId, name: part.toolName, arguments: part.input });
   }
 
   #say(text: string): void {
@@ -90,6 +126,17 @@ export class RunMessages {
     this.#calls = [];
     this.#results.clear();
   }
+}
+
+/** Of what an agent has in its state; the system's message is not part of it. */
+function isModelMessage(value: Json): value is Json & ModelMessage {
+  const role = readField(value, "role");
+  const content = readField(value, "content");
+  return (role === "user" || role === "assistant" || role === "tool") && Array.isArray(content) && content.length > 0;
+}
+
+function readField(value: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(value) ? value[name] : undefined;
 }
 
 /** Providers refuse texts of nothing but spaces. */

@@ -29,6 +29,8 @@ export interface ThinkOptions extends ModelCallOptions {
   /** Where a failure is said to have happened. */
   readonly stage: string;
   readonly signal: AbortSignal;
+  /** Where the text goes: to the user (`answer`, when absent), or it is `thought`. */
+  readonly channel?: "answer" | "thought";
   /** The run the span belongs to. Nobody waits for its tokens to be durable, unless the log falls behind. */
   readonly run: Pick<Run, "post" | "isBehind" | "ready" | "now" | "work">;
 }
@@ -37,7 +39,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, ...options }: ThinkOptions,
+  { stage, run, channel, ...options }: ThinkOptions,
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
@@ -52,10 +54,11 @@ export async function think(
     if (id === undefined) ids.set(callId, (id = makeUnique(shorten(callId), run.work)));
     return id;
   };
+  const spoken = channel === undefined ? undefined : { channel };
   const calls: ModelToolCall[] = [];
   const listener: ModelListener = {
     onStart: ({ attempt }) => call.start(attempt),
-    onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id })),
+    onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
     onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
     onReasoningEnd: () => void post({ type: "reasoning_end", id }),
     onToolInput: ({ callId, name, index }, delta) => {
