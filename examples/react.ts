@@ -55,6 +55,11 @@ async function answer(decision: "approved" | "rejected"): Promise<boolean> {
   return outcome?.code === "done";
 }
 
+/** One word, as a shell reads it. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
 /** Prints the run from its beginning to its end. Each frame is on disk before it is printed. */
 async function print(firstId: number): Promise<void> {
   const stream = openStream(log, sessionId, { dialect: "loom", modes: "all", after: firstId - 1, follow: true });
@@ -63,7 +68,7 @@ async function print(firstId: number): Promise<void> {
       console.log(text);
       const { type, status, reply, name } = JSON.parse(text) as { [key: string]: string | undefined };
       if (type === "tool_approval")
-        console.error(`${name} waits for your consent: npx node examples/react.ts ${store} yes`);
+        console.error(`${name} waits for your consent: npx node examples/react.ts ${quote(store)} yes`);
       if (reply !== undefined || (type === "run_end" && status !== "completed")) return;
     }
 }

@@ -3,12 +3,12 @@
  * is the offline one, or a server that speaks like OpenAI and stops where it is told to.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
-import { COMMAND, environment, expectQuiet, folder, parseLines, type Ran } from "./cli-run.ts";
+import { COMMAND, environment, expectQuiet, folder, parseLines, type Ran, writeInput } from "./cli-run.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "./models/provider-server.ts";
 
 const children = new Set<ChildProcess>();
@@ -144,7 +144,7 @@ describe.concurrent("loom run", () => {
     expect(waiting.code).toBe(3);
     expect(parseLines(waiting.out).at(-1)).toMatchObject({ type: "tool_approval", name: "write_file" });
     const [, command = ""] = /^ {2}loom run (.+)$/m.exec(waiting.err) ?? [];
-    expect(command).toBe(`--session 's 1' --workspace ${workspace} --resume --approve always`);
+    expect(command).toBe(`--session 's 1' --workspace ${workspace} --resume`);
     // Asking again changes nothing, and another message has to wait.
     expect((await run(place, ...args, "--resume")).code).toBe(3);
     expect((await run(place, ...args, "6*7")).code).toBe(3);
@@ -156,6 +156,55 @@ describe.concurrent("loom run", () => {
     const rest = await run(place, ...args, "--resume");
     expect([0, 2]).toContain(rest.code);
     expect(await listRuns(place, "s 1")).toEqual(["completed", "completed"]);
+  });
+
+  test.each(["always", "never"])("answers for its own run alone with --approve %s", async (approve) => {
+    const place = newPlace();
+    const file = `other-${approve}.txt`;
+    const args = ["--session", "s", "--workspace", workspace];
+    expect((await run(place, ...args, `Write hello to ${file}`)).code).toBe(3);
+    const { code, out, err } = await run(place, ...args, "--approve", approve, "6*7");
+    expect([code, out]).toEqual([3, ""]);
+    expect(err).toContain("write_file waits for consent\n");
+    expect(err).toContain("your message comes after it\n");
+    // The question is as open as it was, and the message is answered after it.
+    expect((await run(place, ...args, "--resume", "--approve", "always")).code).toBe(0);
+    expect(readFileSync(join(workspace, file), "utf8")).toBe("hello");
+  });
+
+  test("leaves a run whose tools are missing as it is, and says what to give it", async () => {
+    const place = newPlace();
+    const full = ["--session", "s", "--workspace", workspace];
+    expect((await run(place, ...full, "Write hello to later.txt")).code).toBe(3);
+    for (const args of [["--resume", "--approve", "always"], ["--resume"], ["--approve", "always", "6*7"]]) {
+      const { code, out, err } = await run(place, "--session", "s", ...args);
+      expect([code, out]).toEqual([3, expect.not.stringContaining("42")]);
+      expect(err).toContain("it cannot go on here without its tools: write_file\n");
+      expect(err).toContain("\n  loom run --session s --workspace DIR --resume\n");
+      expect(err).not.toContain("interrupted");
+    }
+    expect(await listRuns(place, "s")).toEqual(["live"]);
+    const done = await run(place, ...full, "--resume", "--approve", "always", "--json");
+    expect([done.code, findIssues(done.out)]).toEqual([0, []]);
+    const asked = parseLines(done.out).filter(({ type }) => String(type).startsWith("tool_approval"));
+    expect(asked).toMatchObject([{ type: "tool_approval" }, { type: "tool_approval_result", decision: "approved" }]);
+    expect(readFileSync(join(workspace, "later.txt"), "utf8")).toBe("hello");
+  });
+
+  test("shows the reply of a run whose rounds are used up, after what it had said", async () => {
+    const calls = [{ name: "calculator", input: { expression: "6*7" } }];
+    const place = await playing([{ text: "Let me check.", calls }, { calls }, { calls }]);
+    const { code, out } = await run(place, "--max-rounds", "2", "6*7?");
+    expect([code, out]).toEqual([0, "Let me check.\nI have used my 2 rounds and have no answer.\n"]);
+  });
+
+  test("keeps the store it makes for its owner alone, and nothing else", async () => {
+    const place = { ...newPlace(), env: { XDG_DATA_HOME: join(folder, "data"), LOOM_STORE: "" } };
+    expect((await run(place, "--workspace", workspace, "--approve", "always", "Write x to open.txt")).code).toBe(0);
+    const modeOf = (...path: readonly string[]) => statSync(join(folder, ...path)).mode & 0o777;
+    expect([modeOf("data", "loom"), modeOf("data", "loom", "loom.db")]).toEqual([0o700, 0o600]);
+    writeInput("mine", "");
+    expect(modeOf("workspace", "open.txt")).toBe(modeOf("mine"));
   });
 
   test("refuses consent with --approve never, and tells the model why", async () => {
@@ -226,7 +275,7 @@ describe.concurrent("loom run", () => {
     expect((await first.ended).code).toBe(130);
     const { code, out, err } = await second.ended;
     expect([code, out]).toEqual([0, "Second.\n"]);
-    expect(err).toContain("another process holds session s");
+    expect(err).toContain("another process holds session `s`");
     expect(await listRuns(place, "s")).toEqual(["completed", "cancelled cancelled"]);
   });
 

@@ -72,7 +72,7 @@ export function makeRun(run_id: string, { sessionId = "s", after = 0, ts = 0 } =
  */
 export function makeGraphRun(
   run_id: string,
-  { sessionId = "s", after = 0, steps = 3, isOver = true, list = [] as readonly string[] } = {},
+  { sessionId = "s", after = 0, steps = 3, isOver = true, list = [] as readonly string[], padding = "" } = {},
 ): StampedRecord[] {
   const step = (n: number): (AnyEvent & { readonly node?: string })[] => [
     { type: "node_enter", id: "work", node: `run-work-${n}` },
@@ -80,7 +80,7 @@ export function makeGraphRun(
     {
       type: "updates",
       id: "work",
-      state: { list: { append: [`item ${n}`] }, n: { set: n } },
+      state: { list: { append: [`item ${n}${padding}`] }, n: { set: n } },
       task: 0,
       node: `run-work-${n}`,
       delta: true,
@@ -106,6 +106,7 @@ export function makeGraphRun(
       step: 0,
       state: { list, n: 0 },
       next: [{ id: "work" }],
+      delta: false,
     },
     ...Array.from({ length: steps }, (_, index) => step(index + 1)).flat(),
   ];

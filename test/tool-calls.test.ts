@@ -39,7 +39,7 @@ function hostOf(run: Run, node: NodeRun): ToolHost {
     requestApproval: (request) => run.requestApproval(request, { nodeId: node.nodeId }),
     recall: (callId) => {
       const call = run.work.findCall(callId);
-      return call && { asked: call.asked !== undefined, started: call.state === "started" };
+      return call && { asked: call.asked, started: call.state === "started" };
     },
   };
 }
@@ -176,7 +176,7 @@ describe("tool calls in a real run", () => {
     expect(await Promise.all(outcomes)).toMatchObject([
       { result: "1", isError: false },
       { errorCode: "tool_rejected", result: expect.stringContaining("too dear") as string },
-      { result: "3", isError: false },
+      { result: 'The user changed the arguments to {"n":3}.\n3', isError: false },
     ]);
     void node.done();
     await run.finish({ reply: "done" });
@@ -254,7 +254,7 @@ describe("tool calls in a real run", () => {
         body: { run_id: "r1", call_id: "call-asks", decision: "approved", arguments: { n: 8 } },
       }),
     );
-    expect(outcomes).toMatchObject([{ result: "8", isError: false }]);
+    expect(outcomes).toMatchObject([{ result: 'The user changed the arguments to {"n":8}.\n8', isError: false }]);
     expect(issues.filter(({ level }) => level === "error")).toEqual([]);
     expect(records.filter(({ event }) => event.type === "tool_approval")).toHaveLength(1);
     expect(records.filter(({ event }) => event.type === "tool_start")).toHaveLength(1);

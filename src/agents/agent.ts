@@ -288,6 +288,6 @@ function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Too
     description: description ?? "Gives the final answer, in the form it must have. Call it once, when you are done.",
     input: schema,
     ...(inputSchema === undefined ? {} : { inputSchema }),
-    execute: (answer) => toolResult({ text: "The answer was accepted.", output: answer as Json }),
+    execute: (answer) => toolResult({ text: "The answer was accepted.", output: answer }),
   });
 }

@@ -193,7 +193,7 @@ async function carryOutCalls(context: ReactContext, state: State, node: NodeCont
     emit: (event) => run.post(event, { nodeId }).durable,
     recall: (callId) => {
       const known = run.work.findCall(callId);
-      return known === undefined ? undefined : { asked: known.asked !== undefined, started: known.state === "started" };
+      return known === undefined ? undefined : { asked: known.asked, started: known.state === "started" };
     },
     ready: () => node.ready(),
     requestApproval: (request) => run.requestApproval(request, { nodeId }),

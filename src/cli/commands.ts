@@ -82,14 +82,15 @@ export const RUN: Command = {
   notes: [
     "MESSAGE is read from standard input when it is `-`, or absent and that is no terminal. The answer goes to standard output as it comes, and what happens meanwhile to standard error, where that is a terminal.",
     "Everything is on disk before it is shown. A run that was killed, or left waiting for consent, goes on with --resume; give it the same model and tools. Where another process holds the session, the message waits for its turn there, and is watched from here.",
-    "Consent is asked for on the terminal; a run that waits for it where nobody can be asked is left waiting. Ctrl-C cancels the run and keeps what it has said; twice, it ends at once. A run whose output nobody reads any more is cancelled too.",
+    "Consent is asked for on the terminal; a run that waits for it where nobody can be asked is left waiting. --approve always and never answer for this run alone: while another run of the session waits for consent, the message waits behind it.",
+    "Ctrl-C cancels the run and keeps what it has said; twice, it ends at once. SIGTERM does the same, but leaves a run waiting that waits for consent. A run whose output nobody reads any more is cancelled too.",
     "Exit code: 0 completed, 1 the run failed, 2 it could not be started, 3 it waits for consent, 130 cancelled, 141 nobody reads the output.",
   ],
   examples: [
     'loom run "What is 6*7?"',
     'loom run --model anthropic/claude-sonnet-4-5 --workspace . "Write a poem to poem.txt"',
     'loom run --json "What is 6*7?" | loom check',
-    "loom run --session ID --resume --approve always",
+    "loom run --session ID --resume",
   ],
 };
 

@@ -33,16 +33,26 @@ async function carryOut(options: RunOptions, terminal: Terminal): Promise<number
   await using assembled = await assembleAgent(options, onError);
   const { agent, warnings } = assembled;
   for (const warning of warnings) terminal.warn(cutText(warning, 500));
-  const log = await openSqliteLog(options.store, { limits: LIMITS });
+  const log = await openStore(options.store);
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
     const onHeld = (): void =>
-      terminal.warn(`another process holds session ${sessionId}; the run is carried out there`);
+      terminal.warn(`another process holds session \`${cutText(sessionId, 100)}\`; the run is carried out there`);
     await using keeper = new SessionKeeper({ log, sessionId, agent, onError, onHeld });
     return await new WatchedRun(log, options, target, keeper, terminal).watch();
   } finally {
     await log.close();
+  }
+}
+
+/** What people and agents say to each other is nobody else's: a store that is made here is its owner's alone. */
+async function openStore(path: string): Promise<Log> {
+  const before = process.umask(0o077);
+  try {
+    return await openSqliteLog(path, { limits: LIMITS });
+  } finally {
+    process.umask(before);
   }
 }
 

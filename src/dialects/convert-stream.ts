@@ -1,8 +1,9 @@
 /**
- * One dialect to another, frame by frame: decode, stamp, encode. What the target cannot carry is counted, by type.
+ * One dialect to another, frame by frame: decode, stamp, encode. What the target cannot carry is counted, by type. States
+ * that are held as deltas are put together for a form whose readers know of none.
  */
-import { type EventRecord, isKnownEvent, type Issue } from "../protocol/index.ts";
-import type { Dialect, EncoderOptions } from "./dialect.ts";
+import { type EventRecord, isKnownEvent, type Issue, RunStates } from "../protocol/index.ts";
+import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createStamper } from "./stamp.ts";
 
 export interface ConvertOptions extends EncoderOptions {
@@ -29,6 +30,7 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   const decoder = from.createDecoder();
   const encoder = to.createEncoder(options);
   const stamp = createStamper(options.session);
+  const states = to.name === "export" || options.strict === true ? new RunStates() : undefined;
   const lost = new Map<string, number>();
   return {
     lost,
@@ -46,8 +48,12 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   };
 
   function write(record: EventRecord): readonly string[] {
-    if (!isCarried(to, record)) lost.set(record.event.type, (lost.get(record.event.type) ?? 0) + 1);
-    return encoder.encode(stamp(record));
+    const { type } = record.event;
+    states?.add(record);
+    const event = states === undefined ? record.event : states.show(record);
+    if (event === undefined || !isCarried(to, record)) lost.set(type, (lost.get(type) ?? 0) + 1);
+    if (event === undefined) return NO_FRAMES;
+    return encoder.encode(stamp(event === record.event ? record : { ...record, event }));
   }
 }
 

@@ -49,6 +49,15 @@ describe("an approval", () => {
     });
   });
 
+  it("is refused where the question does not fit into a record, and the run goes on", async () => {
+    const { log, run, node } = await setUp();
+    const asked = run.requestApproval({ ...request, arguments: { path: "x".repeat(2_000_000) } }, node);
+    await expect(asked).rejects.toMatchObject({ code: "event_too_large" });
+    expect(run.status).toBe("live");
+    await run.finish({ reply: "" });
+    await expectValid(log);
+  });
+
   it("may change the arguments", async () => {
     const { log, run, node } = await setUp();
     const args = { path: "/tmp/x" };

@@ -10,6 +10,8 @@ export type OnError = (error: unknown, errorId: string) => void;
 export class ErrorReporter {
   readonly #onError: OnError | undefined;
   #hasWarned = false;
+  /** An error on its way up is met by many, and told of once. */
+  readonly #ids = new WeakMap<object, string>();
 
   constructor(onError: OnError | undefined) {
     this.#onError = onError;
@@ -17,7 +19,11 @@ export class ErrorReporter {
 
   /** Gives the id under which somebody was told. */
   report(error: unknown): string {
+    const isObject = typeof error === "object" && error !== null;
+    const known = isObject ? this.#ids.get(error) : undefined;
+    if (known !== undefined) return known;
     const errorId = randomUUID();
+    if (isObject) this.#ids.set(error, errorId);
     try {
       this.#onError?.(error, errorId);
     } catch (cause) {

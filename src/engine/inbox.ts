@@ -193,7 +193,7 @@ export class Inbox {
   }
 
   async #approve({ commandId, body }: CommandState): Promise<void> {
-    const runId = readText(body, "run_id");
+    const runId = readName(body, "run_id");
     const reply = readReply(body);
     if (runId === undefined) throw invalid("`run_id` is missing");
     const key = `${runId}\n${reply.callId}`;
@@ -214,9 +214,10 @@ export class Inbox {
   }
 
   async #toggle({ commandId, body }: CommandState): Promise<void> {
-    const { list_id, item_id, completed, text } = body;
-    if (typeof list_id !== "string" || typeof item_id !== "string")
-      throw invalid("`list_id` and `item_id` must be texts");
+    const { completed, text } = body;
+    const list_id = readName(body, "list_id");
+    const item_id = readName(body, "item_id");
+    if (list_id === undefined || item_id === undefined) throw invalid("`list_id` and `item_id` must be texts");
     const hasState = typeof completed === "boolean";
     if (!hasState && completed != null) throw invalid("`completed` must be true or false");
     const hasText = typeof text === "string";
@@ -257,16 +258,16 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
   const source = readText(body, "source");
   if (source !== undefined && source !== "execute" && source !== "stream") throw invalid("`source` is unknown");
   return {
-    runId: readText(body, "run_id"),
-    requestId: readText(body, "request_id"),
+    runId: readName(body, "run_id"),
+    requestId: readName(body, "request_id"),
     message: readText(body, "message"),
-    agent: readText(body, "agent"),
+    agent: readName(body, "agent"),
     source,
   } as Partial<RunOrigin>;
 }
 
 function readReply(body: JsonObject): ApprovalReply {
-  const callId = readText(body, "call_id");
+  const callId = readName(body, "call_id");
   const { decision, arguments: edited } = body;
   if (callId === undefined) throw invalid("`call_id` is missing");
   if (decision !== "approved" && decision !== "rejected") throw invalid("`decision` must be approved or rejected");
@@ -282,7 +283,7 @@ function readReply(body: JsonObject): ApprovalReply {
 }
 
 function readTarget(body: JsonObject): Target {
-  return { runId: readText(body, "run_id"), requestId: readText(body, "request_id") };
+  return { runId: readName(body, "run_id"), requestId: readName(body, "request_id") };
 }
 
 /** Of a message that may be malformed: that is for its own answer to say. */
@@ -304,6 +305,13 @@ function readText(body: JsonObject, name: string): string | undefined {
   if (value == null) return undefined;
   if (typeof value !== "string") throw invalid(`\`${name}\` must be a text`);
   return value;
+}
+
+/** What something is found by again: with half a character in it, it would be found under another. */
+function readName(body: JsonObject, name: string): string | undefined {
+  const text = readText(body, name);
+  if (text?.isWellFormed() === false) throw invalid(`\`${name}\` has half a character in it`);
+  return text;
 }
 
 function done(details: JsonObject): CommandOutcome {

@@ -2,7 +2,15 @@
  * One node run of a live run: what is emitted through it carries its `node_id`, and it is left exactly once. It knows
  * nothing of how records are stored.
  */
-import type { AnyEvent, LoomEvent, MessageChunkEvent, NodeExitEvent, ToolEndEvent } from "../protocol/index.ts";
+import {
+  type AnyEvent,
+  isLoomError,
+  LoomError,
+  type LoomEvent,
+  type MessageChunkEvent,
+  type NodeExitEvent,
+  type ToolEndEvent,
+} from "../protocol/index.ts";
 import { type Pushed, refuse } from "./sequencer.ts";
 
 /** What a node run needs of its run. */
@@ -10,6 +18,8 @@ export interface NodeHost {
   emit(event: AnyEvent, options: { readonly nodeId: string }): Promise<number>;
   /** Writes the node_exit, with the events before it inside the node run and those after it outside, in one append. */
   leave(nodeId: string, name: string, result: NodeExitEvent["result"], around: Around): Pushed;
+  /** What went wrong, in words that may be shown. */
+  describe(error: unknown): string;
 }
 
 /** What is written together with the end of a node run. */
@@ -80,13 +90,17 @@ export class NodeRun implements Disposable {
 
   /** The same together with events, in one append. Throws, and has left nothing, where they cannot be written. */
   commit(around: Around): Pushed {
+    if (this.#left !== undefined)
+      throw new LoomError("invalid_event", `node run ${this.nodeId} was left before its result was there`);
     const pushed = this.#host.leave(this.nodeId, this.name, "Ok", around);
     this.#left = pushed;
     return pushed;
   }
 
+  /** The node run failed. Of errors that are not ours its record has an id only, under which the program was told. */
   fail(error: unknown): Promise<number> {
-    return this.#leave({ Err: describeError(error) });
+    if (this.#left !== undefined) return this.#left.durable;
+    return this.#leave({ Err: this.#host.describe(error) });
   }
 
   /** A `using` block cannot know whether it was left by a throw, so success has to be said by `done`. */
@@ -112,8 +126,18 @@ const NONE: ReadonlyMap<string, ToolEndEvent> = new Map();
 
 const MAX_REASON_LENGTH = 1000;
 
-/** What went wrong, in words that fit into a record. */
-export function describeError(error: unknown): string {
+/**
+ * What went wrong, in words that may be shown: errors of ours have them. What others say may hold what is nobody's
+ * business; `report` tells the program instead, and gives the id to ask for.
+ */
+export function describeError(error: unknown, report?: (error: unknown) => string): string {
+  if (isLoomError(error)) return shorten(error.message);
+  if (error instanceof Error && error.name === "AbortError") return "aborted";
+  return report === undefined ? "an unexpected error" : `an unexpected error (${report(error)})`;
+}
+
+/** What an error says, for the program alone. */
+export function quoteError(error: unknown): string {
   try {
     return shorten(String(error instanceof Error ? error.message : error));
   } catch {

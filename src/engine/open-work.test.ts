@@ -113,6 +113,19 @@ describe("OpenWork", () => {
     const left = record({ type: "node_exit", id: "n", result: "Ok" }, "run-n-1");
     expect(fold(enter("n", "run-n-1"), text("x", "run-n-1"), left).hasAnswered).toBe(false);
     expect(fold(text("x")).hasAnswered).toBe(true);
+    // Whoever goes on from a checkpoint repeats nothing that was before it.
+    const checkpoint = (ns?: string) =>
+      record({
+        type: "checkpoint",
+        checkpoint_id: "c",
+        timestamp: "2026-01-01T00:00:00.000Z",
+        step: 0,
+        state: {},
+        ...(ns === undefined ? {} : { checkpoint_ns: ns }),
+      });
+    expect(fold(text("x"), checkpoint()).hasAnswered).toBe(false);
+    expect(fold(text("x"), checkpoint("sub:1.0")).hasAnswered).toBe(true);
+    expect(fold(checkpoint(), text("x")).hasAnswered).toBe(true);
   });
 
   it.each<[string, readonly EventRecord[], EventRecord]>([

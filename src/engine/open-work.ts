@@ -87,8 +87,9 @@ export class OpenWork {
   /** The call the next piece of arguments belongs to, by node run and index. */
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
   readonly #keys = new CallKeys();
+  /** Since the last checkpoint, answer text was sent outside of node runs. */
   #answeredOutside = false;
-  /** Since the last checkpoint, a node run has sent answer text and failed. */
+  /** Since then, a node run has sent answer text and failed. */
   #answeredInVain = false;
   readonly totals = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, tool_calls: 0 };
   frames = 0;
@@ -232,6 +233,7 @@ export class OpenWork {
       case "checkpoint":
         // That of a subgraph is part of what its parent is doing.
         if ((event.checkpoint_ns ?? "") !== "") return;
+        this.#answeredOutside = false;
         this.#answeredInVain = false;
         this.checkpoint = { checkpointId: event.checkpoint_id, eventId, step: event.step };
         return;

@@ -37,7 +37,7 @@ export class Questions {
     if (known?.asked === undefined) {
       const expires_at = this.#host.now() + expiresInMs;
       const event = { type: "tool_approval", call_id: callId, name, arguments: asked, expires_at } as const;
-      this.#writer.write([{ event: this.#writer.check(event), nodeId }]);
+      this.#writer.write([{ event: this.#writer.check(event), nodeId }], { isAwaited: true });
     } else {
       if (known.name !== name || !isDeepStrictEqual(known.asked, copyJson(asked)))
         throw new LoomError("approval_mismatch", `call ${callId} was asked about with another tool or arguments`);

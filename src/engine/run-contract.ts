@@ -14,6 +14,8 @@ export interface RunHost {
   readonly maxNameLength: number;
   /** An event was refused, the run goes on without it, and perhaps nobody looks at the promise. */
   onRefused(error: unknown): void;
+  /** Tells the program of an error that is not to be shown, and gives the id under which it did. */
+  report(error: unknown): string;
   /** The run wrote its last record. */
   onEnd(run: { readonly runId: string }): void;
 }

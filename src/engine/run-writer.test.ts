@@ -50,7 +50,7 @@ describe("a unit", () => {
       expect(() => node.commit({ before })).toThrow(expect.objectContaining({ code }));
     expect(run.status).toBe("live");
     await node.done();
-    expect(() => node.commit({})).toThrow(expect.objectContaining({ code: "run_ended" }));
+    expect(() => node.commit({})).toThrow(expect.objectContaining({ code: "invalid_event" }));
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "node_enter", "node_exit"]);
   });
 

@@ -4,12 +4,13 @@
  *
  * Invariant: what was folded was pushed, and what was refused was not folded.
  */
-import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
+import { given } from "../dialects/given.ts";
+import { type AnyEvent, type ErrorCode, type ErrorEvent, isLoomError, type LoomError } from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type CloseOptions, cutTexts, isKept, type OpenWork } from "./open-work.ts";
 import { copyJson } from "./plain-json.ts";
-import type { RunEndFields, RunHost, Settle } from "./run-contract.ts";
+import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
 import type { Draft, Pushed, PushOptions } from "./sequencer.ts";
 
 /** An event of a unit, and the node run it belongs to. */
@@ -27,6 +28,8 @@ export interface Reply {
 export interface WriteOptions extends PushOptions {
   /** True for what closes a run that others wrote, whatever they wrote. */
   readonly unchecked?: boolean;
+  /** Whoever writes it waits for what comes of it, and learns that it was not written: the run can go on without. */
+  readonly isAwaited?: boolean;
 }
 
 const NO_OPTIONS: WriteOptions = {};
@@ -61,6 +64,22 @@ export class RunWriter {
     return checkEvent(event, this.#host.maxNameLength);
   }
 
+  /** A failure of which not all can be written is a failure all the same: details are left out, then the code. */
+  checkFailure(failure: RunFailure, onRefused: (error: unknown) => void): ErrorEvent {
+    const { message, code } = failure;
+    let refusal: unknown;
+    for (const said of [failure, { message, ...given({ code }) }, { message }]) {
+      try {
+        const error = this.check({ ...said, type: "error" }) as ErrorEvent;
+        if (refusal !== undefined) onRefused(refusal);
+        return error;
+      } catch (cause) {
+        refusal ??= cause;
+      }
+    }
+    throw refusal;
+  }
+
   /** Writes a unit of events that were checked; takes it whole, or throws. */
   write(parts: readonly Part[], options: WriteOptions = NO_OPTIONS): Pushed {
     const { runId } = this.#owner;
@@ -76,7 +95,8 @@ export class RunWriter {
       pushed = this.#host.push(drafts, options);
     } catch (error) {
       // What is forced has a caller who is told, and can do something about it.
-      if (options.force !== true && isLoomError(error, ...FATAL)) this.#owner.onLost(error);
+      const isTold = options.force === true || options.isAwaited === true;
+      if (!isTold && isLoomError(error, ...FATAL)) this.#owner.onLost(error);
       throw error;
     }
     let eventId = pushed.lastId - drafts.length;

@@ -1,6 +1,14 @@
 import { describe, expect, it, vi } from "vitest";
 import type { LogLimits } from "../log/log.ts";
-import { type AnyEvent, type EventOf, type JsonObject, type StampedRecord, Verifier } from "../protocol/index.ts";
+import {
+  type AnyEvent,
+  type EventOf,
+  type JsonObject,
+  LoomError,
+  type StampedRecord,
+  Verifier,
+} from "../protocol/index.ts";
+import type { RunFailure } from "./run-contract.ts";
 import { createLog, expectValid, readRecords, SESSION, typesOf, wrapLog } from "./sender.contract.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -80,16 +88,28 @@ describe("a run", () => {
     expect(records.flatMap((record) => verifier.check(record))).toEqual([]);
   });
 
-  it("closes a span that throws with what was thrown", async () => {
-    const { log, run } = await setUp();
-    const failing = run.span("act", async () => {
-      throw new TypeError("no such tool");
-    });
-    await expect(failing).rejects.toThrow("no such tool");
+  it("closes a span that throws with what was thrown, if it is ours; else with the id the program was told", async () => {
+    const told = new Map<string, unknown>();
+    const { log, run } = await setUp({ onError: (error, errorId) => told.set(errorId, error) });
+    const thrown = [
+      new LoomError("tool_failed", "no such tool"),
+      new DOMException("of /home/ann", "AbortError"),
+      new Error("connect postgres://admin:hunter2@db"),
+      "hunter2 again",
+    ];
+    for (const error of thrown)
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- others do
+      await expect(run.span("out", () => run.span("in", () => Promise.reject(error)))).rejects.toBe(error);
     await run.finish();
-    expect(await expectValid(log)).toContainEqual(
-      expect.objectContaining({ event: { type: "node_exit", id: "act", result: { Err: "no such tool" } } }),
-    );
+    const records = await expectValid(log);
+    expect(JSON.stringify(records)).not.toMatch(/hunter2|ann/);
+    const exits = records.flatMap(({ event }) => (event.type === "node_exit" ? [event as EventOf<"node_exit">] : []));
+    const reasons = exits.map(({ result }) => (result === "Ok" ? "" : result.Err));
+    expect(reasons.slice(0, 4)).toEqual(["no such tool", "no such tool", "aborted", "aborted"]);
+    const ids = reasons.slice(4).map((reason) => /^an unexpected error \((.+)\)$/.exec(reason)?.[1] ?? "");
+    expect(ids.map((id) => told.get(id))).toEqual([thrown[2], thrown[2], thrown[3], thrown[3]]);
+    // On its way up an error is told of once.
+    expect(ids[0]).toBe(ids[1]);
   });
 
   it("closes a span that goes out of scope; success has to be said", async () => {
@@ -110,8 +130,10 @@ describe("a run", () => {
   it("leaves a node run once: how it was left first is how it was left", async () => {
     const { log, run } = await setUp();
     const node = run.enter("n");
-    const left = await node.fail("first");
+    const left = await node.fail(new LoomError("tool_failed", "first"));
     expect(await node.done()).toBe(left);
+    expect(await node.fail(new Error("second"))).toBe(left);
+    expect(() => node.commit({})).toThrow(expect.objectContaining({ code: "invalid_event" }));
     await run.finish();
     const exits = (await expectValid(log)).filter(({ event }) => event.type === "node_exit");
     expect(exits.map(({ event }) => event)).toMatchObject([{ result: { Err: "first" } }]);
@@ -266,6 +288,18 @@ describe("a run", () => {
     const { log, run } = await setUp({}, { maxEventBytes: 2000 });
     await run.fail({ message: "m".repeat(3000), code: "tool_failed", details: { dump: "x".repeat(5000) } });
     expect(endOf(await expectValid(log))).toMatchObject({ status: "error", code: "tool_failed" });
+  });
+
+  it.each([
+    ["details", { message: "m", code: "tool_failed", details: { big: 1n } }, { message: "m", code: "tool_failed" }],
+    ["a code", { message: "m", code: "c".repeat(5000), details: { a: 1 } }, { message: "m" }],
+  ])("ends though %s of its failure cannot be written", async (_what, failure, stored) => {
+    const seen: unknown[] = [];
+    const { log, run } = await setUp({ onError: (error) => seen.push(error) });
+    expect(await run.fail(failure as unknown as RunFailure)).toMatchObject({ status: "error", reason: "m" });
+    expect(seen).toMatchObject([{ code: "invalid_event" }]);
+    const errors = (await expectValid(log)).filter(({ event }) => event.type === "error");
+    expect(errors.map(({ event }) => event)).toEqual([{ type: "error", ...stored }]);
   });
 
   it("refuses a summary that is none, and is still live", async () => {

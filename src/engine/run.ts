@@ -6,10 +6,17 @@
  */
 import { given } from "../dialects/given.ts";
 import type { RunStatus } from "../log/log.ts";
-import { type AnyEvent, isLoomError, LoomError, type NodeExitEvent, type ToolCallEvent } from "../protocol/index.ts";
+import {
+  type AnyEvent,
+  type ErrorEvent,
+  isLoomError,
+  LoomError,
+  type NodeExitEvent,
+  type ToolCallEvent,
+} from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
-import { type Around, type NodeHost, NodeRun, shorten } from "./node-run.ts";
+import { type Around, describeError, type NodeHost, NodeRun, shorten } from "./node-run.ts";
 import type { ApprovalAnswer, CloseOptions, OpenWork } from "./open-work.ts";
 import { Questions } from "./questions.ts";
 import type {
@@ -60,6 +67,9 @@ export class Run {
   readonly #nodeHost: NodeHost = {
     emit: (event, options) => this.emit(event, options),
     leave: (nodeId, name, result, around) => this.#leave(nodeId, name, result, around),
+    // Of a run that is over nothing is written: nobody would be shown the id.
+    describe: (error) =>
+      describeError(error, this.#status === "live" ? (thrown) => this.#host.report(thrown) : undefined),
   };
 
   /** `work` and `answer` hold what was written before, where the run goes on after its process died. */
@@ -277,9 +287,9 @@ export class Run {
 
   async #fail(failure: RunFailure, options: FailOptions): Promise<RunEnd> {
     if (this.#status !== "live") return this.#ended.promise;
-    const { message, code } = failure;
-    const error = this.#writer.check({ ...failure, type: "error" });
-    if (options.recorded !== true) this.#record(error, failure);
+    const error = this.#writer.checkFailure(failure, (refusal) => this.noteRefusal(refusal));
+    const { message, code } = error;
+    if (options.recorded !== true) this.#record(error);
     return this.#end({
       end: {
         status: "error",
@@ -356,12 +366,13 @@ export class Run {
     throw new LoomError("invalid_event", `\`${checked.type}\` is written by the engine alone`, { path: "type" });
   }
 
-  #record(error: AnyEvent, { message, code }: RunFailure): void {
+  #record(error: ErrorEvent): void {
     try {
       this.#writer.write([{ event: error }], { force: true });
     } catch (cause) {
       if (!isLoomError(cause, "event_too_large")) throw cause;
-      const short = { type: "error", message: shorten(message), ...(code === undefined ? {} : { code }) } as const;
+      const { message, code } = error;
+      const short = { type: "error", message: shorten(message), ...given({ code }) } as const;
       this.#writer.writeClosing(short, undefined);
     }
   }

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { LoomError } from "../protocol/index.ts";
-import { describeError } from "./node-run.ts";
+import { quoteError } from "./node-run.ts";
 
 export type Send = (frame: string) => unknown;
 
@@ -78,6 +78,6 @@ export class SendQueue {
 
   #fail(sent: SentFrame, code: "send_failed" | "backlog_full", error: unknown): void {
     this.failures++;
-    sent.failure = { code, message: describeError(error) };
+    sent.failure = { code, message: quoteError(error) };
   }
 }

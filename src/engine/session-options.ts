@@ -1,6 +1,7 @@
 /**
  * What a session can be told, and what it does when it is told nothing.
  */
+import { LOG_LIMITS } from "../log/log.ts";
 import type { LoomError } from "../protocol/index.ts";
 import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";
@@ -32,7 +33,7 @@ export interface SessionOptions extends RecoveryOptions {
   readonly maxCancelsAhead?: number;
   /** Characters of a name or id within an event; code `invalid_event`. */
   readonly maxNameLength?: number;
-  /** Characters of an answer that are kept for the reply; code `event_too_large`. */
+  /** Characters of an answer that are kept for the reply: by default what an event may hold. Code `event_too_large`. */
   readonly maxReplyCharacters?: number;
   /** How long a cancel waits for a run nobody has heard of; code `unknown_run`. */
   readonly cancelAheadMs?: number;
@@ -72,7 +73,8 @@ export const SESSION_DEFAULTS = {
   maxQueuedRuns: 100,
   maxCancelsAhead: 100,
   maxNameLength: MAX_EVENT_NAME_LENGTH,
-  maxReplyCharacters: 16 * 1024 * 1024,
+  // A longer answer could not be written as one event, unless the log's limit is raised too.
+  maxReplyCharacters: LOG_LIMITS.maxEventBytes,
   cancelAheadMs: 10 * 60 * 1000,
   repairMs: 100,
   inboxMs: 50,

@@ -99,6 +99,7 @@ export class Session implements AsyncDisposable {
       now: this.#now,
       maxNameLength: this.#options.maxNameLength,
       onRefused: (error) => this.#reporter.reportRefusal(error),
+      report: (error) => this.#reporter.report(error),
       onEnd: ({ runId }) => this.#onEnd(runId),
     };
     this.#inbox = new Inbox(

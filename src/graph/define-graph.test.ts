@@ -67,8 +67,34 @@ describe("defineGraph", () => {
       () => defineGraph({ ...base, nodes: { a: () => ({ count: "one" }) } }),
       // @ts-expect-error -- no such node to fan out to
       () => defineGraph({ ...base, nodes: { a: () => ({}) }, edges: { a: () => fanOut("b", []) } }),
+      // @ts-expect-error -- no such node to go to when there is nothing to fan out
+      () => defineGraph({ ...base, nodes: { a: () => ({}) }, edges: { a: () => fanOut("a", [], { otherwise: "b" }) } }),
     ];
-    expect(wrong).toHaveLength(5);
+    expect(wrong).toHaveLength(6);
+  });
+
+  it("lets nodes have names that every object knows", async () => {
+    const nodes = { ["constructor" as string]: () => ({ count: 1 }), toString: () => ({ count: 2 }) };
+    const graph = defineGraph({ name: "g", channels, nodes, edges: { toString: "constructor" }, start: "toString" });
+    expect(await invokeGraph(graph)).toMatchObject({ count: 1 });
+  });
+
+  it.each([
+    [[], 0],
+    [[2, 3], 13],
+  ])("fans out over %j, or goes elsewhere", async (items, sum) => {
+    const graph = defineGraph({
+      name: "g",
+      channels: { squares: append<number>(), sum: replace(-1) },
+      nodes: {
+        plan: () => undefined,
+        square: (_, { input }) => ({ squares: [Number(input) ** 2] }),
+        add: ({ squares }) => ({ sum: squares.reduce((a, b) => a + b, 0) }),
+      },
+      edges: { plan: () => fanOut("square", items, { otherwise: "add" }), square: "add" },
+      start: "plan",
+    });
+    expect(await invokeGraph(graph)).toMatchObject({ sum });
   });
 
   const node = () => undefined;

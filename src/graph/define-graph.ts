@@ -51,7 +51,7 @@ export function defineGraph<const C extends Channels, Name extends string>(
   const made = new Map<string, GraphNode>();
   let depth = 1;
   for (const [node, given] of Object.entries<AnyNode<StateOf<C>, WritesOf<C>>>(nodes)) {
-    const edge = (edges as { readonly [node: string]: Edge<StateOf<C>, string> | undefined })[node] ?? END;
+    const edge = findEdge<StateOf<C>>(edges, node);
     checkEdge(`edges.${node}`, edge, names);
     const compiled = readNode(node, given, edge);
     depth = Math.max(depth, 1 + (compiled.child?.graph.depth ?? 0));
@@ -79,8 +79,16 @@ export function subgraph<C extends Channels, Name extends string, State = unknow
   return { ...options, graph: graph as unknown as Graph, input, output };
 }
 
-/** A node run for each item of a list, side by side; each is given its item as `node.input`. */
-export function fanOut<Name extends string>(node: Name, items: readonly unknown[]): readonly Task<Name>[] {
+/**
+ * A node run for each item of a list, side by side; each is given its item as `node.input`. Of no items there is none, and
+ * nothing comes after: `otherwise` says where to go then.
+ */
+export function fanOut<Name extends string, const Other extends string = never>(
+  node: Name,
+  items: readonly unknown[],
+  { otherwise }: { readonly otherwise?: Other } = {},
+): readonly Task<Name | Other>[] {
+  if (items.length === 0 && otherwise !== undefined) return [{ node: otherwise }];
   return items.map((input) => ({ node, input: (input ?? null) as NonNullable<Task["input"]> }));
 }
 
@@ -102,6 +110,12 @@ function checkChannels(channels: Channels): void {
     if (kind === "custom" && typeof channel.reduce !== "function") throw invalid(path, "it needs a reducer");
     if (!["replace", "append", "merge", "custom"].includes(kind)) throw invalid(path, "it is of no known kind");
   }
+}
+
+/** Only what was said: a node may have the name of something that every object has. */
+function findEdge<State>(edges: object, node: string): Edge<State, string> {
+  const known = edges as { readonly [node: string]: Edge<State, string> | undefined };
+  return (Object.hasOwn(edges, node) ? known[node] : undefined) ?? END;
 }
 
 function checkEdge<State>(path: string, edge: Edge<State, string>, names: ReadonlySet<string>): void {

@@ -33,9 +33,9 @@ export function createUpdates(ns: string, id: string, task: number, patch: State
     : { type: "updates", id, state: patch, task, checkpoint_ns: ns, delta: true };
 }
 
-/** Of the whole state. */
+/** Of the whole state: the first, after which come changes. */
 export function createValues(ns: string, state: Json): ValuesEvent {
-  return { type: "values", state, ...(ns === "" ? {} : { checkpoint_ns: ns }) };
+  return { type: "values", state, ...(ns === "" ? {} : { checkpoint_ns: ns }), delta: false };
 }
 
 /** Of what folding the updates gets wrong. */
@@ -43,6 +43,7 @@ export function createValuesDelta(ns: string, state: StatePatch): ValuesEvent {
   return ns === "" ? { type: "values", state, delta: true } : { type: "values", state, checkpoint_ns: ns, delta: true };
 }
 
+/** Of the whole state, likewise. */
 export function createCheckpoint(
   place: Place,
   time: number,
@@ -60,6 +61,7 @@ export function createCheckpoint(
     ...(sessionId === undefined ? {} : { thread_id: sessionId }),
     ...(ns === "" ? {} : { checkpoint_ns: ns }),
     next,
+    delta: false,
   };
 }
 

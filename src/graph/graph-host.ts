@@ -2,7 +2,7 @@
  * What a graph needs of whoever carries its events: a `Run` of the engine is one, and for graphs without a session there
  * is a light one that keeps nothing. It knows no graph.
  */
-import { type ApprovalAnswer, type ApprovalRequest, NodeRun, type Pushed } from "../engine/index.ts";
+import { type ApprovalAnswer, type ApprovalRequest, describeError, NodeRun, type Pushed } from "../engine/index.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
 
 export interface GraphHost {
@@ -15,6 +15,8 @@ export interface GraphHost {
   readonly isBehind: boolean;
   /** Nobody sees the events: none need be made. */
   readonly isSilent?: boolean;
+  /** What was written so far: a graph that has made a checkpoint has used up the ids of one. */
+  readonly work?: { readonly checkpoint: unknown };
   now(): number;
   enter(name: string): NodeRun;
   /** Events outside any node run, in one append. */
@@ -50,6 +52,7 @@ export function createLightHost(options: LightHostOptions): GraphHost {
       for (const event of after) onEvent(event, undefined);
       return TAKEN;
     },
+    describe: (error) => describeError(error),
   };
   return {
     runId,

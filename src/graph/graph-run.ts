@@ -21,7 +21,7 @@ import {
   type Place,
 } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { LiveState, NO_CORRECTIONS, toJson } from "./live-state.ts";
+import { LiveState, NO_CORRECTIONS } from "./live-state.ts";
 import type { Pacer } from "./pacer.ts";
 import { findRetryDelay, pauseFor } from "./retry.ts";
 import { isPromiseLike, type Stoppable, TaskRun } from "./task-run.ts";
@@ -40,11 +40,6 @@ export interface GraphEnvironment {
 
 export const NO_CALLS: ReadonlyMap<string, ToolEndEvent> = new Map();
 
-interface Failure {
-  readonly task: number;
-  readonly error: unknown;
-}
-
 export class GraphRun implements Stoppable {
   readonly #graph: Graph;
   readonly #env: GraphEnvironment;
@@ -59,6 +54,10 @@ export class GraphRun implements Stoppable {
   #aborted: { readonly reason: unknown } | undefined;
   /** Why the tasks of this super-step are to stop: one has failed. */
   #stop: LoomError | undefined;
+  /** The task that this subgraph is, in its latest try. */
+  #parent: TaskRun | undefined;
+  /** Settles when nothing of the latest `run` is going any more. */
+  #left: Promise<unknown> | undefined;
   /** A task that had sent answer text has failed: it cannot be tried again. */
   isSpoiled = false;
 
@@ -71,8 +70,8 @@ export class GraphRun implements Stoppable {
   }
 
   /** Writes the checkpoint of the input. */
-  begin(input: unknown): void {
-    this.#state.begin(input);
+  begin(input: unknown, around?: LiveState): void {
+    this.#state.begin(input, around);
     this.#next = this.#listTasks([this.#graph.start]);
     this.#writeStart();
   }
@@ -113,10 +112,15 @@ export class GraphRun implements Stoppable {
   }
 
   /** Goes on to the end, and gives the last state. After a failure it can be called again: it goes on where it was. */
-  async run(): Promise<Readonly<{ [channel: string]: Json }>> {
+  run(): Promise<Readonly<{ [channel: string]: Json }>> {
+    const going = this.#goOn();
+    this.#left = going.catch(() => undefined);
+    return going;
+  }
+
+  async #goOn(): Promise<Readonly<{ [channel: string]: Json }>> {
     const { pacer, host } = this.#env;
     const { maxSteps, name } = this.#graph;
-    this.#aborted = undefined;
     while (this.#next.length > 0) {
       if (this.#step >= maxSteps)
         throw new LoomError("step_limit", `graph "${name}" has taken ${maxSteps} steps`, { limit: maxSteps });
@@ -163,7 +167,8 @@ export class GraphRun implements Stoppable {
 
   /** Side by side, so many at once as may be. When one fails, the others are told to stop and waited for. */
   async #runTasks(todo: readonly number[]): Promise<void> {
-    const failures: Failure[] = [];
+    // The one that stopped the others: what those say then, they say because of it.
+    let failure: { readonly error: unknown } | undefined;
     const waiting = todo.values();
     const work = async (): Promise<void> => {
       for (const task of waiting) {
@@ -171,15 +176,15 @@ export class GraphRun implements Stoppable {
         try {
           await this.#runTask(task, false);
         } catch (error) {
-          failures.push({ task, error });
-          if (this.#stop !== undefined) continue;
+          if (failure !== undefined) continue;
+          failure = { error };
           this.#stop = new LoomError("interrupted", `stopped, since "${this.#next[task]?.id}" failed`);
           for (const other of this.#running) other.abort(this.#stop, this.#graph.graceMs);
         }
       }
     };
     await Promise.all(Array.from({ length: Math.min(this.#graph.concurrency, todo.length) }, work));
-    if (failures.length > 0) throw findCause(failures, this.#stop).error;
+    if (failure !== undefined) throw failure.error;
     this.#assertGoing();
   }
 
@@ -194,7 +199,7 @@ export class GraphRun implements Stoppable {
       this.#assertGoing();
       if (this.#stop !== undefined) throw this.#stop;
       const place = { ns: this.#place.ns, step: this.#step + 1, task, input, endedCalls };
-      const run = new TaskRun(host, host.enter(id), place);
+      const run = new TaskRun(host, host.enter(id), place, this.#parent);
       this.#running.add(run);
       let delay: number | undefined;
       try {
@@ -215,6 +220,8 @@ export class GraphRun implements Stoppable {
       } finally {
         run.end();
         this.#running.delete(run);
+        // Not before: a subgraph that has come to its end does not begin anew because its output was refused.
+        if (run.isDone && node.child !== undefined) this.#env.children.delete(this.#nameChild(id, run));
       }
       endedCalls = join(endedCalls, run.span.endedCalls);
       await this.#pause(delay, run);
@@ -223,11 +230,12 @@ export class GraphRun implements Stoppable {
 
   /** Waits before the next try; an abort ends it. */
   async #pause(ms: number, run: TaskRun): Promise<void> {
-    const waiter = new TaskRun(this.#env.host, run.span, run.place);
+    const waiter = new TaskRun(this.#env.host, run.span, run.place, undefined);
     this.#running.add(waiter);
     try {
       await pauseFor(ms, waiter);
     } finally {
+      waiter.end();
       this.#running.delete(waiter);
     }
   }
@@ -237,26 +245,32 @@ export class GraphRun implements Stoppable {
     return this.#callChild(node.child, node.name, run);
   }
 
-  async #callChild(definition: NonNullable<GraphNode["child"]>, name: string, run: TaskRun): Promise<unknown> {
-    const { children } = this.#env;
+  #nameChild(name: string, { step, task }: TaskRun): string {
     const { ns } = this.#place;
-    const path = `${ns === "" ? "" : `${ns}|`}${name}:${run.step}.${run.task}`;
+    return `${ns === "" ? "" : `${ns}|`}${name}:${step}.${task}`;
+  }
+
+  async #callChild(definition: NonNullable<GraphNode["child"]>, name: string, run: TaskRun): Promise<unknown> {
+    const { children, host } = this.#env;
+    const path = this.#nameChild(name, run);
     const { values } = this.#state;
-    let child = children.get(path);
-    if (child === undefined) {
-      child = new GraphRun(definition.graph, this.#env, path);
+    const known = children.get(path);
+    const child = known ?? new GraphRun(definition.graph, this.#env, path);
+    run.child = child;
+    // A try that was left behind may still be on its way out.
+    if (known !== undefined) await known.#left;
+    while (host.isBehind) await host.ready();
+    if (run.abortReason !== undefined) throw run.abortReason.reason;
+    child.#aborted = undefined;
+    child.#parent = run;
+    if (known === undefined) {
       const stored = this.#env.findStored(path);
-      while (this.#env.host.isBehind) await this.#env.host.ready();
-      if (stored?.checkpoint === undefined) child.begin(definition.input(values, run));
-      else child.restore(stored);
+      if (stored?.checkpoint !== undefined) child.restore(stored);
+      else child.begin(definition.input(values, run), this.#state);
       children.set(path, child);
     }
-    run.child = child;
     try {
-      const result = await child.run();
-      const writes: unknown = definition.output(result, values);
-      children.delete(path);
-      return writes;
+      return definition.output(await child.run(), values);
     } finally {
       run.isSpoiled = child.isSpoiled;
     }
@@ -325,7 +339,7 @@ export class GraphRun implements Stoppable {
         if (!nodes.has(id))
           throw new LoomError("graph_invalid", `an edge of "${name}" leads to "${id}", which is no node`);
         const input = isPlain ? undefined : target.input;
-        if (input !== undefined) tasks.push({ id, input: toJson(input, `an edge to "${id}" gives`) });
+        if (input !== undefined) tasks.push({ id, input: this.#state.detach(input, `an edge to "${id}" gives`) });
         else if (!plain.includes(id)) {
           plain.push(id);
           tasks.push({ id });
@@ -336,16 +350,6 @@ export class GraphRun implements Stoppable {
       throw new LoomError("too_many_open", `a step of "${name}" has ${tasks.length} tasks`, { limit: maxTasks });
     return tasks;
   }
-}
-
-/** The failure to tell of: the first task's that was not just told to stop. */
-function findCause(failures: readonly Failure[], stop: LoomError | undefined): Failure {
-  const own = failures.filter(({ error }) => error !== stop && !isAbort(error));
-  return (own.length > 0 ? own : failures).reduce((first, failure) => (failure.task < first.task ? failure : first));
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
 }
 
 function isTimeout(reason: unknown): boolean {

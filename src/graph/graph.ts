@@ -27,7 +27,7 @@ export interface Channels {
 
 /**
  * The state as a node is shown it: that of the beginning of its super-step. It must not be changed, and not be kept: the
- * lists in it grow.
+ * lists in it grow. What is returned of it is copied, but for a list written to its own channel, which is refused.
  */
 export type StateOf<C extends Channels> = {
   readonly [K in keyof C]: C[K] extends Channel<infer Value, infer _> ? Value : never;
@@ -90,7 +90,7 @@ export interface RetryPolicy {
 }
 
 export interface NodeOptions {
-  /** Code `node_timeout`. */
+  /** Code `node_timeout`. Time in which the user is asked does not count, in a subgraph neither. */
   readonly timeoutMs?: number;
   readonly retry?: RetryPolicy;
 }

@@ -101,6 +101,27 @@ describe("LiveState", () => {
     expect([initial, kept, live.values]).toEqual([["first"], { list: ["first"] }, { list: ["first", "second"] }]);
   });
 
+  it("holds nothing that grows, whatever a write was made of", () => {
+    const live = new LiveState({ ...CHANNELS, kept: replace<Json>(null), map2: merge<Json>() });
+    const write = (writes: unknown) => live.createPatch(writes, "a node");
+    const { list, map } = live.values;
+    expect(() => write({ list })).toThrow(expect.objectContaining({ code: "graph_invalid" }));
+    expect(write({ map })).toEqual({});
+    live.add(0, write({ last: { deep: [list] }, kept: map, map2: { list }, list: [list] }));
+    live.endStep();
+    expect(write({ last: live.values["last"] })).toEqual({});
+    live.add(0, write({ list: ["second"], map: { b: 1 } }));
+    live.endStep();
+    expect(live.values).toMatchObject({
+      list: ["first", ["first"], "second"],
+      map: { a: 0, b: 1 },
+      last: { deep: [["first"]] },
+      kept: { a: 0 },
+      map2: { list: ["first"] },
+    });
+    expect(live.values["kept"]).toEqual({ a: 0 });
+  });
+
   it("forgets what a task wrote when it is tried again", () => {
     const live = new LiveState({
       sum: custom<number, number>(0, (a, b) => a + b),

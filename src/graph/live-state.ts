@@ -43,13 +43,24 @@ interface CustomWrites {
 export class LiveState {
   readonly #channels: Channels;
   readonly #values: Values = {};
+  /** Those of the values that grow in place: nothing that is kept may hold one of them. */
+  readonly #growing = new Set<unknown>();
   /** The patches of the super-step that is going, by task. */
   readonly #patches: (StatePatch | undefined)[] = [];
   #custom: Map<string, CustomWrites> | undefined;
 
   constructor(channels: Channels) {
     this.#channels = channels;
-    for (const name of Object.keys(channels)) this.#values[name] = own((channels[name] as Channel<Json>).initial);
+    for (const name of Object.keys(channels)) this.#put(name, own((channels[name] as Channel<Json>).initial));
+  }
+
+  #put(name: string, value: Json): void {
+    const kind = this.#channels[name]?.kind;
+    if (kind === "append" || kind === "merge") {
+      this.#growing.delete(this.#values[name]);
+      this.#growing.add(value);
+    }
+    this.#values[name] = value;
   }
 
   /** As it is; it changes in place when a super-step ends. */
@@ -69,13 +80,14 @@ export class LiveState {
     if (!isJsonObject(values)) throw changed("the state is no object");
     for (const [name, value] of Object.entries(values)) {
       this.#assertFits(name, value);
-      this.#values[name] = own(value);
+      this.#put(name, own(value));
     }
   }
 
-  /** Merges what a run begins with. */
-  begin(input: unknown): void {
-    this.add(0, this.createPatch(input, "the input"));
+  /** Merges what a run begins with; of a subgraph it comes out of another state, that of the graph around it. */
+  begin(input: unknown, around: LiveState = this): void {
+    const patch = this.createPatch(input, "the input");
+    this.add(0, around.#separate(patch));
     this.endStep();
   }
 
@@ -90,13 +102,35 @@ export class LiveState {
       if (write === undefined) continue;
       if (!Object.hasOwn(this.#channels, name))
         throw new LoomError("node_failed", `${author} wrote to "${name}", which is no channel`, { channel: name });
-      patch[name] = this.#readWrite(name, write, author);
+      if (!this.#isOwn(name, write, author)) patch[name] = this.#readWrite(name, write, author);
     }
     return patch;
   }
 
+  /** A channel was written the very object it holds, as by `{ ...state }`: nothing is new. Of a list it would be all. */
+  #isOwn(name: string, write: unknown, author: string): boolean {
+    if (typeof write !== "object" || write === null || write !== this.#values[name]) return false;
+    const kind = this.#channels[name]?.kind;
+    if (kind === "append")
+      throw new LoomError(
+        "graph_invalid",
+        `${author} wrote to "${name}" the channel's own list; return only what is new`,
+        { channel: name },
+      );
+    return kind !== "custom";
+  }
+
+  /** The value as JSON has it, and nothing in it that grows with the state; throws `node_failed` where there is none. */
+  detach(value: unknown, what: string): Json {
+    return this.#separate(toJson(value, what));
+  }
+
+  #separate<T extends Json | StatePatch>(value: T): T {
+    return this.#growing.size > 0 && holdsAny(value, this.#growing) ? copyJson(value) : value;
+  }
+
   #readWrite(name: string, write: unknown, author: string): ChannelPatch {
-    const value = toJson(write, `${author} wrote to "${name}"`);
+    const value = this.detach(write, `${author} wrote to "${name}"`);
     switch (this.#channels[name]?.kind) {
       case "append":
         if (Array.isArray(value)) return { append: value as readonly Json[] };
@@ -223,7 +257,7 @@ export class LiveState {
 }
 
 /** The value as JSON has it; throws `node_failed` where there is none. */
-export function toJson(value: unknown, what: string): Json {
+function toJson(value: unknown, what: string): Json {
   if (isPlainJson(value, MAX_DEPTH)) return value as Json;
   try {
     if (isDeeperThan(value, MAX_DEPTH)) throw new TypeError("it is nested too deeply");
@@ -233,6 +267,15 @@ export function toJson(value: unknown, what: string): Json {
     throw new LoomError("node_failed", `${what} what JSON has no form for`, {}, { cause });
   }
   throw new LoomError("node_failed", `${what} what JSON has no form for`);
+}
+
+/** The value is one of these, or has one somewhere within. */
+function holdsAny(value: unknown, objects: ReadonlySet<unknown>): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (objects.has(value)) return true;
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (const item of items) if (typeof item === "object" && holdsAny(item, objects)) return true;
+  return false;
 }
 
 /** Lists and objects grow in place: they must be nobody else's. */

@@ -3,7 +3,7 @@
  * the caller to say: a graph neither completes its run nor fails it.
  */
 import type { ApprovalAnswer, ApprovalRequest } from "../engine/index.ts";
-import type { AnyEvent, GraphState, Json, ToolEndEvent } from "../protocol/index.ts";
+import { type AnyEvent, type GraphState, type Json, LoomError, type ToolEndEvent } from "../protocol/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "./graph.ts";
 import type { NextTask } from "./graph-events.ts";
 import { createLightHost, type GraphHost } from "./graph-host.ts";
@@ -33,6 +33,8 @@ export async function runGraph<C extends Channels>(
   { run, input, from, signal }: RunGraphOptions<C>,
 ): Promise<StateOf<C>> {
   run.signal.throwIfAborted();
+  if (run.work?.checkpoint !== undefined)
+    throw new LoomError("graph_invalid", `run ${run.runId} has had a graph, and carries out one`);
   if (run.isBehind) await run.ready();
   const root = new GraphRun(graph as unknown as Graph, createEnvironment(run), "");
   if (from === undefined) root.begin(input);

@@ -26,18 +26,18 @@ describe("a node that fails or is stopped", () => {
         finished: () => ({ trail: ["finished"] }),
         failing: async () => {
           await tick();
-          throw new Error("no luck");
+          throw new LoomError("node_failed", "no luck");
         },
       },
       start: ["patient", "deaf", "finished", "failing"],
       graceMs: 5,
     });
     const { error, records } = await perform(graph);
-    expect(error).toEqual(new Error("no luck"));
+    expect(error).toMatchObject({ message: "no luck" });
     expect(reasons).toMatchObject([{ code: "interrupted" }]);
     const exits = ofType(records, "node_exit").map((event) => [event["id" as "type"], event["result" as "type"]]);
     expect(Object.fromEntries(exits)).toMatchObject({
-      patient: { Err: "told to" },
+      patient: { Err: "aborted" },
       deaf: { Err: expect.stringContaining("failing") as string },
       finished: "Ok",
       failing: { Err: "no luck" },
@@ -78,7 +78,7 @@ describe("a node that fails or is stopped", () => {
               void span.emit({ type: "tool_start", call_id: "c", name: "t" });
               void span.emit({ type: "tool_end", call_id: "c", name: "t", result: "1", is_error: false });
             }
-            if (seen.length < 3) throw new Error(`try ${seen.length}`);
+            if (seen.length < 3) throw new LoomError("node_failed", `try ${seen.length}`);
             return { trail: ["made it"] };
           },
         },
@@ -296,6 +296,45 @@ describe("an interrupt", () => {
     );
     expect(answers.trail).toHaveLength(2);
     await expect(invokeGraph(graph)).rejects.toMatchObject({ code: "unsupported" });
+  });
+});
+
+describe("what a node is given", () => {
+  it("works when it is taken out of its context", async () => {
+    const graph = defineGraph({
+      name: "g",
+      channels: trail,
+      nodes: {
+        a: async (_, { custom, ready, interrupt }) => {
+          custom("mine");
+          await ready();
+          return { trail: [(await interrupt({ text: "Well?" })).decision] };
+        },
+      },
+      start: "a",
+    });
+    const told: unknown[] = [];
+    const state = await invokeGraph(
+      graph,
+      {},
+      {
+        onEvent: (event) => told.push(event),
+        onInterrupt: async ({ arguments: asked }) => ({ decision: "approved", arguments: asked }),
+      },
+    );
+    expect(state).toEqual({ trail: ["approved"] });
+    expect(told).toContainEqual({ type: "custom", value: "mine" });
+  });
+
+  it("says so when a node leaves its span, or asks more than fits", async () => {
+    const nodes = { name: "g", channels: trail, start: "a" } as const;
+    const leaving = defineGraph({ ...nodes, nodes: { a: async (_, { span }) => void (await span.done()) } });
+    expect((await perform(leaving)).error).toMatchObject({ code: "invalid_event" });
+    const asking = defineGraph({
+      ...nodes,
+      nodes: { a: async (_, node) => void (await node.interrupt({ text: "x".repeat(2_000_000) })) },
+    });
+    expect((await perform(asking)).error).toMatchObject({ code: "event_too_large" });
   });
 });
 

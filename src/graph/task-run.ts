@@ -32,6 +32,8 @@ export class TaskRun implements NodeContext {
   readonly span: NodeRun;
   readonly place: TaskPlace;
   readonly #host: GraphHost;
+  /** The task whose subgraph it is part of. */
+  readonly #parent: TaskRun | undefined;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
   #asks: Ask[] | undefined;
@@ -44,7 +46,7 @@ export class TaskRun implements NodeContext {
   #clockStarted = 0;
   #timeLeft = 0;
   #graceMs = 0;
-  /** Questions that are open. */
+  /** Questions that are open, here and in the subgraph. */
   #asking = 0;
   /** The subgraph it is. */
   child: Stoppable | undefined;
@@ -53,8 +55,9 @@ export class TaskRun implements NodeContext {
   /** Its result is written. */
   isDone = false;
 
-  constructor(host: GraphHost, span: NodeRun, place: TaskPlace) {
+  constructor(host: GraphHost, span: NodeRun, place: TaskPlace, parent: TaskRun | undefined) {
     this.#host = host;
+    this.#parent = parent;
     this.span = span;
     this.place = place;
   }
@@ -93,18 +96,20 @@ export class TaskRun implements NodeContext {
     return this.#controller.signal;
   }
 
-  custom(value: Json): void {
-    void this.span.emit({ type: "custom", value });
+  // Nodes take these out of the context; bound when asked for, they cost nothing where nobody does.
+  get custom(): NodeContext["custom"] {
+    return (value) => void this.span.emit({ type: "custom", value });
   }
 
-  ready(): Promise<void> {
-    return this.#host.ready();
+  get ready(): NodeContext["ready"] {
+    return () => this.#host.ready();
   }
 
-  async interrupt(
-    question: JsonObject,
-    { expiresInMs }: { readonly expiresInMs?: number } = {},
-  ): Promise<InterruptAnswer> {
+  get interrupt(): NodeContext["interrupt"] {
+    return (question, options) => this.#ask(question, options);
+  }
+
+  async #ask(question: JsonObject, { expiresInMs }: { readonly expiresInMs?: number } = {}): Promise<InterruptAnswer> {
     this.#asks ??= [];
     const { ns, step, task } = this.place;
     const callId = `ask-${nameStep(ns, step)}-${task}-${this.#asks.length}`;
@@ -112,9 +117,7 @@ export class TaskRun implements NodeContext {
     this.#asks.push(ask);
     const expiry = expiresInMs === undefined ? {} : { expiresInMs };
     const { nodeId } = this.span;
-    // Time that the user takes is not the node's.
-    this.#asking++;
-    this.#stopClock();
+    this.#holdClocks();
     try {
       const {
         decision,
@@ -126,9 +129,21 @@ export class TaskRun implements NodeContext {
       ask.answer = { decision, value, ...(reason === undefined ? {} : { reason }) };
       return ask.answer;
     } finally {
-      this.#asking--;
-      this.#startClock();
+      this.#releaseClocks();
     }
+  }
+
+  /** Time that the user takes is not the node's, nor that of those around it. */
+  #holdClocks(): void {
+    this.#asking++;
+    this.#stopClock();
+    if (this.#parent !== undefined) this.#parent.#holdClocks();
+  }
+
+  #releaseClocks(): void {
+    this.#asking--;
+    this.#startClock();
+    if (this.#parent !== undefined) this.#parent.#releaseClocks();
   }
 
   /** What ends the questions it asked, for the append that ends the node run. */
@@ -185,6 +200,7 @@ export class TaskRun implements NodeContext {
   /** It is over: nothing is to come of it. */
   end(): void {
     if (this.#clock !== undefined) this.#stopClock();
+    this.#timeLeft = 0;
     if (this.#grace !== undefined) clearTimeout(this.#grace);
     this.#abandon = undefined;
   }

@@ -2,14 +2,18 @@
  * The checkpoints of a session: listed by what they say of themselves, and read with their state whole, which the log
  * holds as what changed.
  *
- * Memory is that of one page and one state. Listing costs what it lists; a state costs the run up to its checkpoint.
+ * Memory is that of one page and one state. Listing costs what it lists and the few records between; a state costs the
+ * run up to its checkpoint.
  */
 import { createRecordReader } from "../dialects/index.ts";
 import { type CheckpointEvent, type Json, LoomError, type StampedRecord, StateFold } from "../protocol/index.ts";
-import { assertIncarnation } from "./follow-records.ts";
+import { assertIncarnation, createTurns } from "./follow-records.ts";
 import type { Landmark, ListOptions, Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
 import { unknownPlace, unknownSession } from "./rules.ts";
+
+/** Records between two checkpoints that cost less to read than to look for the second anew. */
+const MAX_GAP = 64;
 
 export interface CheckpointInfo {
   readonly checkpointId: string;
@@ -40,8 +44,22 @@ export async function listCheckpoints(
   if (after !== undefined && place === undefined) throw unknownPlace(after);
   const landmarks = await log.listLandmarks(sessionId, "checkpoint", limit, place?.eventId);
   const found: CheckpointInfo[] = [];
-  for (const landmark of landmarks) found.push(describe(await readRecord(log, info, landmark)));
-  return found;
+  const turn = createTurns();
+  for (const stretch of joinNeighbours(landmarks.toReversed()))
+    for await (const record of readRecords(log, info, stretch, turn)) found.push(describe(record));
+  return found.toReversed();
+}
+
+/** Those that are worth reading at once, oldest first like all of them. */
+function joinNeighbours(landmarks: readonly Landmark[]): readonly (readonly Landmark[])[] {
+  const stretches: Landmark[][] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  for (const landmark of landmarks) {
+    if (landmark.eventId - last <= MAX_GAP) stretches.at(-1)?.push(landmark);
+    else stretches.push([landmark]);
+    last = landmark.eventId;
+  }
+  return stretches;
 }
 
 /**
@@ -67,7 +85,7 @@ export type CheckpointRecord = StampedRecord & { readonly event: CheckpointEvent
 export async function findCheckpoint(log: Log, info: SessionInfo, checkpointId: string): Promise<CheckpointRecord> {
   const { sessionId } = info;
   const landmark = await log.getLandmark(sessionId, "checkpoint", checkpointId);
-  if (landmark !== undefined) return readRecord(log, info, landmark);
+  if (landmark !== undefined) for await (const record of readRecords(log, info, [landmark])) return record;
   throw new LoomError("unknown_checkpoint", `session "${sessionId}" has no checkpoint "${checkpointId}"`, {
     session_id: sessionId,
     checkpoint_id: checkpointId,
@@ -90,13 +108,31 @@ async function foldStates(log: Log, info: SessionInfo, { envelope }: CheckpointR
   return fold;
 }
 
-async function readRecord(log: Log, info: SessionInfo, { key, eventId }: Landmark): Promise<CheckpointRecord> {
-  for await (const { records } of readPages(log, info, eventId - 1, eventId)) {
-    const [record] = records;
-    if (record?.event.type === "checkpoint") return record as CheckpointRecord;
-  }
+/** The checkpoints of a stretch, in its order. */
+async function* readRecords(
+  log: Log,
+  info: SessionInfo,
+  stretch: readonly Landmark[],
+  turn = createTurns(),
+): AsyncGenerator<CheckpointRecord, void, undefined> {
+  const read = createRecordReader();
+  let next = 0;
+  for await (const page of readPages(log, info, (stretch[0]?.eventId ?? 1) - 1, stretch.at(-1)?.eventId ?? 0, turn))
+    for (; next < stretch.length; next++) {
+      const { key, eventId } = stretch[next] as Landmark;
+      if (eventId > page.lastId) break;
+      const record = read(page.texts[eventId - page.after - 1] ?? "");
+      if (record?.event.type !== "checkpoint" || record.envelope.event_id !== eventId) throw misplaced(eventId, key);
+      yield record as CheckpointRecord;
+    }
+  const missed = stretch[next];
+  if (missed === undefined) return;
   await assertIncarnation(log, info.sessionId, info.incarnation);
-  throw new LoomError("store_corrupt", `record ${eventId} is not the checkpoint "${key}"`, { event_id: eventId });
+  throw misplaced(missed.eventId, missed.key);
+}
+
+function misplaced(eventId: number, key: string): LoomError {
+  return new LoomError("store_corrupt", `record ${eventId} is not the checkpoint "${key}"`, { event_id: eventId });
 }
 
 function describe({ envelope, event }: CheckpointRecord): CheckpointInfo {

@@ -1,22 +1,28 @@
 /**
  * The frames of stored records, for one reader: what it asked for, in its dialect, with states whole. It knows no cursor.
  *
- * - Without modes everything comes, except states that are stored as deltas: nobody pays for what they did not ask for.
- * - With modes only their events come, and states are whole.
- * - A `loom` frame whose predecessor was left out says which came before it.
+ * - Without modes everything comes, except the states of which only the first is stored whole: nobody pays for what they
+ *   did not ask for, and nobody is shown the first as if it were the last.
+ * - With modes only their events come, and states are whole. One that cannot be made so is left out.
+ * - A `loom` frame whose predecessor was left out says which came before it. Where frames have no envelope to say it in,
+ *   run_end counts those that were sent.
  *
- * Invariant: the frames of a record depend on nothing but the records before it, so whoever begins later gives the same,
- * if it was shown all records since `first` of `Reading`.
+ * Invariants:
+ * - The frames of a record depend on nothing but the records before it, so whoever begins later gives the same, if it was
+ *   shown all records of the runs that were live there (`needsRun`).
+ * - Frames are made one by one, when they are asked for: a page may be a thousand times as long with states whole.
  */
 import { createRecordReader, type Dialect, DIALECTS, type EncoderOptions } from "../dialects/index.ts";
 import {
   type AnyEvent,
   BoundedMap,
   findStreamMode,
-  isDelta,
   isLoomError,
+  isOfDeltas,
+  isStateEvent,
   isTerminal,
-  StateFold,
+  type RunEndEvent,
+  RunStates,
   type StampedRecord,
   type StreamModes,
 } from "../protocol/index.ts";
@@ -29,70 +35,138 @@ export interface Reading {
   readonly modes: StreamModes | undefined;
 }
 
-/** The frames of each record of a page. Pages are to be given in order. */
-export type PageEncoder = (page: Page) => readonly (readonly string[])[];
+/** The frames of each record of a page from the start on. Pages are to be given in order. */
+export type PageEncoder = (page: Page) => Iterable<readonly string[]>;
 
 const NOTHING: readonly string[] = [];
 
-/** Runs whose states are held at a time. */
+/** Runs for which it is counted at a time what was left out. */
 const MAX_LIVE_RUNS = 1000;
 
-/** True where states must be put together: then whoever begins midway must first be shown its run. */
-export function needsStates(modes: StreamModes | undefined): boolean {
-  return (
-    modes === "all" || modes?.some((mode) => mode === "updates" || mode === "values" || mode === "checkpoints") === true
-  );
+/** True where whoever begins midway must first be shown its run. */
+export function needsRun(reading: Reading): boolean {
+  return reading.dialect.folds || showsStates(reading) || countsFrames(reading);
 }
 
-/** `shownBefore` is the id of the last record before the first page that was not left out. */
-export function createPageEncoder(reading: Reading, shownBefore: number): PageEncoder {
+function showsStates({ dialect, modes }: Reading): boolean {
+  if (modes === undefined || dialect.ledger.values.fate === "omitted") return false;
+  return modes === "all" || modes.some((mode) => mode === "updates" || mode === "values" || mode === "checkpoints");
+}
+
+/** Its frames have no envelope, and yet a run_end with the number of them. */
+function countsFrames({ dialect, encoderOptions, modes }: Reading): boolean {
+  return modes !== "all" && !dialect.folds && (dialect.name !== "loom" || encoderOptions.envelope === false);
+}
+
+/**
+ * `startId` is the first record whose frames are wanted; `shownBefore` the last one before the first page that was not
+ * left out.
+ */
+export function createPageEncoder(reading: Reading, shownBefore: number, startId: number): PageEncoder {
   const { dialect, encoderOptions, modes } = reading;
   const isStored = dialect.name === "loom" && encoderOptions.strict !== true && encoderOptions.envelope !== false;
-  const keeps = createFilter(modes);
-  const show = needsStates(modes) ? createShow() : undefined;
-  if (isStored && show === undefined) return createTextEncoder(modes, shownBefore);
+  if (isStored && !showsStates(reading)) return createTextEncoder(modes, shownBefore);
+  const choice = createChoice(reading);
   const own = dialect.createEncoder(encoderOptions);
   const isChained = dialect.name === "loom";
   let last = shownBefore;
-  return (page) => {
+
+  /** What came before the start is taken in and not written. */
+  function takeIn(page: Page, index: number): void {
+    const id = page.after + 1 + index;
+    if (dialect.folds) {
+      const record = page.records[index] as StampedRecord;
+      if (choice.take(record)) own.encode(record);
+    } else if (choice.takeText(page.texts[index] as string)) last = id;
+  }
+
+  function write(record: StampedRecord, text: string | undefined): readonly string[] {
+    const isSent = choice.take(record);
+    const event = isSent ? choice.show(record) : undefined;
+    if (event === undefined) return NOTHING;
+    const { envelope } = record;
+    const before = last;
+    last = envelope.event_id;
+    if (isChained && before !== last - 1)
+      return own.encode({ envelope: { ...envelope, prev_event_id: before }, event });
+    if (event !== record.event) return own.encode({ envelope, event });
+    return text === undefined ? own.encode(record) : [text];
+  }
+
+  return function* (page) {
+    let index = 0;
+    const first = Math.min(startId - 1 - page.after, page.length);
+    for (; index < first; index++) takeIn(page, index);
+    if (index === page.length) return;
+    const { records } = page;
     const texts = isStored ? page.texts : undefined;
-    return page.records.map((record, index) => {
-      const event = show === undefined ? record.event : show(record);
-      if (!keeps(event)) return NOTHING;
-      const { event_id } = record.envelope;
-      const prev_event_id = !isChained || last === event_id - 1 ? undefined : last;
-      last = event_id;
-      if (prev_event_id !== undefined) return own.encode({ envelope: { ...record.envelope, prev_event_id }, event });
-      const text = event === record.event ? texts?.[index] : undefined;
-      return text === undefined ? own.encode({ envelope: record.envelope, event }) : [text];
-    });
+    for (; index < records.length; index++) yield write(records[index] as StampedRecord, texts?.[index]);
   };
 }
 
+/** Which records are sent, and as what. */
+function createChoice(reading: Reading) {
+  const wants = createFilter(reading.modes);
+  const states = showsStates(reading) ? new RunStates() : undefined;
+  const leftOut = countsFrames(reading) ? new BoundedMap<number>(MAX_LIVE_RUNS) : undefined;
+
+  /** Takes in the next record; false where it is left out. */
+  function take(record: StampedRecord): boolean {
+    const { event } = record;
+    const isKnown = states?.add(record) ?? true;
+    const isSent = isKnown && wants(event);
+    if (leftOut !== undefined) {
+      const { run_id = "" } = record.envelope;
+      if (event.type === "run_start") leftOut.delete(run_id);
+      if (!isSent) leftOut.set(run_id, (leftOut.get(run_id) ?? 0) + 1);
+    }
+    return isSent;
+  }
+
+  return {
+    take,
+    /** The same, reading no more of its text than it must. */
+    takeText(text: string): boolean {
+      const found = findEvent(text);
+      if (found !== undefined && !isRemembered(found)) {
+        const isSent = wants(found);
+        if (isSent || leftOut === undefined) return isSent;
+      }
+      const record = readRecord(text) as StampedRecord | undefined;
+      return record === undefined || take(record);
+    },
+    /** The event that was taken in last, as it is to be sent. */
+    show(record: StampedRecord): AnyEvent | undefined {
+      const { envelope, event } = record;
+      if (event.type === "run_end" && leftOut !== undefined) {
+        const { frame_count } = event as RunEndEvent;
+        const { run_id = "" } = envelope;
+        const missing = leftOut.get(run_id) ?? 0;
+        leftOut.delete(run_id);
+        if (frame_count === undefined || (missing === 0 && !leftOut.evicted)) return event;
+        if (!leftOut.evicted) return { ...event, frame_count: Math.max(0, frame_count - missing) };
+        const { frame_count: _, ...rest } = event as RunEndEvent;
+        return rest;
+      }
+      return states === undefined ? event : states.show(record);
+    },
+  };
+}
+
+/** Whether more is learned from it than whether it is sent. */
+function isRemembered(event: AnyEvent): boolean {
+  return isStateEvent(event) || isTerminal(event) || event.type === "run_start" || event.type === "run_end";
+}
+
 function createFilter(modes: StreamModes | undefined): (event: AnyEvent) => boolean {
-  if (modes === undefined) return (event) => !isDelta(event);
+  if (modes === undefined) return (event) => !isOfDeltas(event);
   if (modes === "all") return () => true;
   const wanted = new Set<string>(["always", ...modes]);
   return ({ type }) => wanted.has(findStreamMode(type));
 }
 
-/** The event with its state whole. */
-function createShow(): (record: StampedRecord) => AnyEvent {
-  const folds = new BoundedMap<StateFold>(MAX_LIVE_RUNS);
-  return ({ envelope: { run_id = "" }, event }) => {
-    const mode = findStreamMode(event.type);
-    if (mode === "updates" || mode === "values" || mode === "checkpoints") {
-      const fold = folds.getOrCreate(run_id, () => new StateFold());
-      fold.add(event);
-      return fold.show(event);
-    }
-    if (isTerminal(event)) folds.delete(run_id);
-    return event;
-  };
-}
-
 const MARK = '"delta"';
-const DELTA_END = '"delta":true}';
+const DELTA_ENDS = ['"delta":true}', '"delta":false}'] as const;
 const TYPE = ',"type":"';
 const REPLY = ',"reply":"';
 
@@ -126,17 +200,17 @@ function createTextFilter(modes: StreamModes): (text: string) => boolean {
   };
 }
 
-/** `isDelta` of the event. Texts of our own that are one end in it; what others wrote may have it anywhere. */
+/** `isOfDeltas` of the event. Texts of our own that are one end in it; what others wrote may have it anywhere. */
 function isDeltaText(text: string): boolean {
-  const isAtEnd = text.endsWith(DELTA_END);
+  const isAtEnd = text.endsWith(DELTA_ENDS[0]) || text.endsWith(DELTA_ENDS[1]);
   if (!isAtEnd && !text.includes(MARK)) return false;
   const found = findEvent(text);
   if (found !== undefined) {
-    const mayBe = isDelta({ type: found.type, delta: true });
+    const mayBe = isOfDeltas({ type: found.type, delta: true });
     if (isAtEnd || !mayBe) return mayBe;
   }
   const record = readRecord(text);
-  return record !== undefined && isDelta(record.event);
+  return record !== undefined && isOfDeltas(record.event);
 }
 
 /**
@@ -151,6 +225,8 @@ function findEvent(text: string): { readonly type: string; readonly at: number }
     const from = at + TYPE.length;
     return at < limit ? { type: text.slice(from, text.indexOf('"', from)), at } : undefined;
   }
+  // Only what has no type is a reply; it may stand first, or be written otherwise.
+  if (text.includes('"type"')) return undefined;
   const reply = text.indexOf(REPLY);
   return reply !== -1 && reply < limit ? { type: "reply", at: reply } : undefined;
 }

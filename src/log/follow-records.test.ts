@@ -105,6 +105,25 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
+  test.each([2.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY, 0.1])(
+    "a limit of %d loses nothing, at rest or live",
+    async (limit) => {
+      const log = await open();
+      const write = await openWriter(log);
+      await write(makeChunks(5));
+      expect(idsOf(await gather(followRecords(log, "s", { after: 0, limit })))).toEqual(range(1, 5));
+      const tail = followRecords(log, "s", { after: 5, follow: true, recheckMs: NEVER, limit });
+      const first = tail.next();
+      await settle();
+      await write(makeChunks(5, { after: 5 }));
+      const pages = [(await first).value as Page];
+      while ((pages.at(-1)?.lastId ?? 0) < 10) pages.push((await tail.next()).value as Page);
+      expect(idsOf(pages)).toEqual(range(6, 10));
+      await tail.return();
+      await log.close();
+    },
+  );
+
   test("a live tail gets an append of any length in pages no longer than the log allows", async () => {
     const maxPageBytes = 2000;
     const log = await open({ maxPageBytes, maxPageRecords: 30 });

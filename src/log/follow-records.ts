@@ -7,7 +7,7 @@
  * - What it gives is contiguous and of one incarnation of the session, or it ends with a refusal by name.
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
-import { assertPosition, unknownSession } from "./rules.ts";
+import { assertPosition, boundPage, unknownSession } from "./rules.ts";
 import type { Log } from "./log.ts";
 import { Page } from "./page.ts";
 
@@ -24,7 +24,7 @@ export interface FollowOptions {
   readonly follow?: boolean;
   /** Ends it, without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** At most so many records a page. */
+  /** At most so many records a page, at least one. */
   readonly limit?: number | undefined;
   readonly recheckMs?: number | undefined;
   /** The session that is meant, where the name may have passed to another: refused as `cursor_stale`. */
@@ -47,7 +47,7 @@ export async function* followRecords(
     if (info.incarnation !== meant) throw madeAnew(sessionId);
     assertPosition(sessionId, after, info.firstId, info.lastId);
     const turn = createTurns();
-    const look = createLooks(log, sessionId, meant, limit);
+    const look = createLooks(log, sessionId, meant, boundPage(limit, Number.POSITIVE_INFINITY));
     // True where the last page came from memory: until a hint comes, the store has no more.
     let isCurrent = false;
     for (let position = after; ;) {
@@ -87,17 +87,17 @@ export function createTurns(): () => Promise<void> | undefined {
 }
 
 /** The two ways to what follows a position; both see to it that it is of the session that is meant. */
-function createLooks(log: Log, sessionId: string, meant: string, limit: number | undefined) {
+function createLooks(log: Log, sessionId: string, meant: string, limit: number) {
   return {
     inMemory(position: number): Page | undefined {
       const shared = log.peek(sessionId, position);
       if (shared?.incarnation !== meant) return undefined;
-      return limit === undefined || shared.length <= limit ? shared : cut(shared, limit);
+      return shared.length <= limit ? shared : cut(shared, limit);
     },
     async inStore(position: number): Promise<Page> {
       let page: Page;
       try {
-        page = await log.read(sessionId, { after: position, ...(limit === undefined ? {} : { limit }) });
+        page = await log.read(sessionId, { after: position, limit });
       } catch (error) {
         // Another session of the same name may be too short, or begin too late, to have this position: say what it is.
         if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, sessionId, meant);
@@ -122,8 +122,7 @@ function madeAnew(sessionId: string): LoomError {
 }
 
 function cut({ sessionId, after, texts }: Page, limit: number): Page {
-  const few = Math.max(1, limit);
-  return new Page(sessionId, after, after + few, texts.slice(0, few).join("\n"));
+  return new Page(sessionId, after, after + limit, texts.slice(0, limit));
 }
 
 interface Bell {

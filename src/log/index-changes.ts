@@ -1,6 +1,7 @@
 /**
  * What a batch changes in a session's indexes: runs that begin or end, and landmarks. The indexes are projections of the
- * records and written with them, so they never disagree.
+ * records and written with them, so they never disagree. Their texts are well-formed, whatever the records hold: half a
+ * character has no UTF-8, and a store would read back another text than it was given.
  */
 import { type EventOf, isTerminal } from "../protocol/index.ts";
 import type { Landmark, LogEntry, RunStatus } from "./log.ts";
@@ -32,26 +33,27 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
   const begins: RunBegin[] = [];
   const ends: RunEnd[] = [];
   const landmarks: Landmark[] = [];
-  let seen: string | undefined;
+  const seen = new Set<string>();
   for (const { record } of entries) {
     const { envelope, event } = record;
     const { run_id: runId, event_id: eventId, ts = 0 } = envelope;
-    if (runId !== undefined && runId !== seen) {
-      seen = runId;
+    if (runId !== undefined && !seen.has(runId)) {
+      seen.add(runId);
       const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
-      if (!begins.some((begin) => begin.runId === runId))
-        begins.push({ runId, firstId: eventId, startedAt: ts, requestId: start?.request_id, agent: start?.agent });
+      const requestId = start?.request_id?.toWellFormed();
+      begins.push({ runId, firstId: eventId, startedAt: ts, requestId, agent: start?.agent?.toWellFormed() });
     }
     if (runId !== undefined && isTerminal(event)) {
       const end = event.type === "run_end" ? (event as EventOf<"run_end">) : undefined;
       const status = end === undefined ? "completed" : end.status;
-      ends.push({ runId, lastId: eventId, endedAt: ts, status, code: end?.code });
+      ends.push({ runId, lastId: eventId, endedAt: ts, status, code: end?.code?.toWellFormed() });
     }
     if (event.type === "checkpoint") {
-      const key = (event as EventOf<"checkpoint">).checkpoint_id;
+      const key = (event as EventOf<"checkpoint">).checkpoint_id.toWellFormed();
       landmarks.push({ kind: "checkpoint", key, eventId, runId });
     } else if (event.type === "todo_list") {
-      landmarks.push({ kind: "todo_list", key: (event as EventOf<"todo_list">).list_id, eventId, runId });
+      const key = (event as EventOf<"todo_list">).list_id.toWellFormed();
+      landmarks.push({ kind: "todo_list", key, eventId, runId });
     }
   }
   return { begins, ends, landmarks };

@@ -1,7 +1,7 @@
 /** Checkpoints, read with their state whole, and sessions made of the beginning of others. */
 import { describe, expect, test } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
-import type { StampedRecord } from "../protocol/index.ts";
+import type { JsonObject, StampedRecord } from "../protocol/index.ts";
 import { listCheckpoints, readCheckpoint } from "./checkpoints.ts";
 import { createEntry } from "./entry.ts";
 import { forkSession } from "./fork-session.ts";
@@ -27,6 +27,11 @@ function makeSession(): StampedRecord[] {
   };
   const after = first.length + 1;
   return [...first, todo, ...makeGraphRun("run-2", { after, steps: 4, isOver: false, list: ["old"] })];
+}
+
+/** A list in a list, so many deep. */
+function nest(depth: number): unknown {
+  return depth === 0 ? 1 : [nest(depth - 1)];
 }
 
 /** All that a log says of a session, but what a fork cannot share. */
@@ -137,7 +142,7 @@ export function describeForks(store: LogStore): void {
 
   describe("a fork", () => {
     test("is the session as it was at the checkpoint", () =>
-      withLog(store, async ({ log, other }) => {
+      withLog(store, async ({ log, other, clock }) => {
         const records = makeSession();
         await writeRecords(log, records, 7);
         const { eventId } = await readCheckpoint(log, "s", "run-2-2");
@@ -154,6 +159,7 @@ export function describeForks(store: LogStore): void {
         await writeRecords(log, plain);
         const rename = (text: string) => text.replace('"session_id":"plain"', '"session_id":"fork"');
         expect(await readAll(other, "fork")).toEqual((await readAll(other, "plain")).map(rename));
+        clock.now += 60_000;
         expect(await describeAll(other, "fork")).toEqual(await describeAll(other, "plain"));
         expect((await other.listRuns("fork"))[0]).toMatchObject({ runId: "run-2", status: "live" });
         expect((await readCheckpoint(other, "fork", "run-2-2")).state).toEqual({
@@ -186,6 +192,66 @@ export function describeForks(store: LogStore): void {
         // And of the fork another.
         await forkSession(log, { from: "fork", checkpointId, to: "again" });
         expect((await readCheckpoint(other, "again", checkpointId)).state).toMatchObject({ n: 40 });
+      }));
+
+    test("is left to whoever made it for a while, and then to anybody", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        await writeRecords(log, makeSession());
+        await log.prune({ maxAgeMs: 0, now: Date.now() });
+        const fork = (to: string, graceMs?: number) =>
+          forkSession(log, { from: "s", checkpointId: "run-2-1", to, ...(graceMs === undefined ? {} : { graceMs }) });
+        await fork("a");
+        await fork("b", 1000);
+        await fork("c", 0);
+        expect(await other.listOrphans()).toEqual(["s", "c"]);
+        clock.now += 1000;
+        expect(await other.listOrphans()).toEqual(["s", "b", "c"]);
+        // Nobody holds it meanwhile: whoever wants it has it, and when they leave it, it is left.
+        const lease = await other.acquire("a", { holder: "somebody else", ttlMs: 1000 });
+        await other.release(lease);
+        expect(await log.listOrphans()).toEqual(["s", "a", "b", "c"]);
+        await fork("d");
+        clock.now += 59_999;
+        expect(await log.listOrphans()).not.toContain("d");
+        clock.now += 1;
+        expect(await log.listOrphans()).toContain("d");
+        await expect(fork("e", Number.NaN)).rejects.toThrow(RangeError);
+      }));
+
+    test("takes no state that JSON has no form for, and says where it is", () =>
+      withLog(store, async ({ log, other }) => {
+        await writeRecords(log, makeSession());
+        const fork = (state: unknown, to = "fork") =>
+          forkSession(log, { from: "s", checkpointId: "run-2-1", to, state: state as JsonObject });
+        const circle: unknown[] = [];
+        circle.push(circle);
+        const wrong: readonly (readonly [state: unknown, path: string])[] = [
+          [null, "state"],
+          ["text", "state"],
+          [[1], "state"],
+          [{ n: undefined }, "state.n"],
+          [{ n: 10n }, "state.n"],
+          [{ n: [1, { a: Number.NaN }] }, "state.n[1].a"],
+          [{ n: () => 1 }, "state.n"],
+          [{ n: new Date(0) }, "state.n"],
+          [{ n: { m: new Map() } }, "state.n.m"],
+          [{ n: { toJSON: () => 1 } }, "state.n"],
+          [{ n: circle }, `state.n${"[0]".repeat(64)}`],
+          [{ n: nest(255) }, `state.n${"[0]".repeat(64)}`],
+        ];
+        for (const [state, path] of wrong) {
+          const { message, details } = await expectRefusal(fork(state), "invalid_event");
+          expect(details["path"]).toSatisfy((said: string) => said.startsWith(path) && said.length <= 200);
+          expect(message).toContain("must be");
+        }
+        await expectRefusal(fork({ n: "x".repeat(2 ** 20) }), "event_too_large");
+        expect(await other.getSession("fork")).toBeUndefined();
+        const state = { n: nest(254), list: ["\ud800", null, { a: Object.create(null) as object }] };
+        const { checkpointId } = await fork(state);
+        expect(JSON.stringify((await readCheckpoint(other, "fork", checkpointId)).state)).toBe(
+          JSON.stringify({ list: state.list, n: state.n }),
+        );
+        await fork({}, "empty");
       }));
 
     test("begins where a pruned session does", () =>

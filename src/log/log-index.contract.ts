@@ -7,8 +7,12 @@ import {
   draftRun,
   expectRefusal,
   type LogStore,
+  makeEntries,
   NOON,
   openWriter,
+  readAll,
+  sizeOf,
+  textsOf,
   withLog,
 } from "./log-trial.contract.ts";
 
@@ -51,7 +55,43 @@ const ENDS: readonly (readonly [about: string, ends: readonly Draft[], expected:
   ],
 ];
 
+/** Half a character, which has no UTF-8, and a text with it as a store can hold it. */
+const HALF = "a\ud83d";
+const WHOLE = "a\ufffd";
+
 export function describeIndexes(store: LogStore): void {
+  describe("half a character", () => {
+    test("in what records are found by harms nobody: it is found well-formed, and its record is as it was", () =>
+      withLog(store, async ({ log, other }) => {
+        const list: readonly Draft[] = [
+          { event: { type: "run_start", request_id: HALF, agent: HALF }, run: "r", ts: 1 },
+          drafts.checkpoint(HALF, "r"),
+          drafts.todo(HALF, "r"),
+          drafts.end("r", "error", HALF, 1),
+        ];
+        const entries = await (await openWriter(log, "s")).write(list);
+        await log.createSession("t", { entries: makeEntries("t", 0, list) });
+        const kept = await (await openWriter(log, "u")).write(draftRun("r", NOON));
+        for (const handle of [log, other])
+          for (const sessionId of ["s", "t"]) {
+            const run = { requestId: WHOLE, agent: WHOLE, code: WHOLE, status: "error" };
+            expect(await handle.listRuns(sessionId)).toMatchObject([run]);
+            expect(await handle.getRun(sessionId, "r")).toMatchObject(run);
+            for (const kind of ["checkpoint", "todo_list"] as const) {
+              expect(await handle.listLandmarks(sessionId, kind)).toMatchObject([{ key: WHOLE, runId: "r" }]);
+              for (const key of [HALF, WHOLE])
+                expect(await handle.getLandmark(sessionId, kind, key)).toMatchObject({ key: WHOLE });
+            }
+          }
+        expect(await readAll(other, "s")).toEqual(textsOf(entries));
+        expect(await log.prune({ maxSessionBytes: sizeOf(kept) })).toEqual({
+          runs: 2,
+          records: 8,
+          bytes: 2 * sizeOf(entries),
+        });
+      }));
+  });
+
   describe("a run", () => {
     test.each(ENDS)("%s", (_, ends, expected) =>
       withLog(store, async ({ log, other }) => {

@@ -160,6 +160,8 @@ export interface PruneReport {
   readonly runs: number;
   readonly records: number;
   readonly bytes: number;
+  /** Sessions that were passed over because they are damaged; absent when there were none. */
+  readonly damaged?: readonly string[];
 }
 
 export interface LogLimits {
@@ -202,6 +204,8 @@ export interface CreateOptions {
    * `session_exists` where it is there already.
    */
   readonly entries?: readonly LogEntry[];
+  /** How long `listOrphans` leaves a new one to whoever made it, unless somebody holds it before; 0 when absent. */
+  readonly graceMs?: number;
 }
 
 /** Characters of a session's, run's or command's name. Code `invalid_name`. */
@@ -221,7 +225,10 @@ export interface Log {
    * `epoch` only its holder may delete it, others are `fenced`.
    */
   deleteSession(sessionId: string, options?: { readonly epoch?: number }): Promise<boolean>;
-  /** Sessions with a live run or a waiting command, and nobody who holds them, in the order of their making. */
+  /**
+   * Sessions with a live run or a waiting command, and nobody who holds them, in the order of their making; see
+   * `graceMs`.
+   */
   listOrphans(options?: ListOptions): Promise<readonly string[]>;
 
   /** Makes the session if need be, and gives the asker the next epoch; none is used twice. Refused as `lease_held`. */

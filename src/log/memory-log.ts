@@ -8,7 +8,6 @@ import { LoomError } from "../protocol/index.ts";
 import { assertBatch, assertFirstEntries } from "./entry.ts";
 import { Feed } from "./feed.ts";
 import { isHolderGone } from "./holder.ts";
-import { findIndexChanges } from "./index-changes.ts";
 import {
   type AcquireOptions,
   type Append,
@@ -29,6 +28,7 @@ import {
   type SessionInfo,
   type WatchOptions,
 } from "./log.ts";
+import { type Cut, cutSession, findCut, indexEntries, lastIdOf, type MemorySession } from "./memory-session.ts";
 import { Page } from "./page.ts";
 import {
   assertCommand,
@@ -48,31 +48,6 @@ import {
   unknownPlace,
   unknownSession,
 } from "./rules.ts";
-
-interface MemorySession {
-  readonly sessionId: string;
-  readonly incarnation: string;
-  readonly createdAt: number;
-  title: string | undefined;
-  updatedAt: number;
-  firstId: number;
-  /** Text of record `firstId + index`. */
-  readonly texts: string[];
-  bytes: number;
-  epoch: number;
-  lease: { readonly holder: string; readonly expiresAt: number } | undefined;
-  readonly runs: Map<string, RunInfo>;
-  readonly landmarks: Map<string, Landmark>;
-  readonly commands: Map<string, CommandState>;
-  /** When each command was answered. */
-  readonly settledAt: Map<string, number>;
-}
-
-/** Where retention may cut a session, and when the runs before that were over. */
-interface Cut {
-  readonly lastId: number;
-  readonly endedAt: number;
-}
 
 export interface MemoryLogOptions {
   readonly limits?: Partial<LogLimits>;
@@ -95,13 +70,15 @@ export class MemoryLog implements Log {
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
-  async createSession(sessionId: string, { title, firstId = 1, entries }: CreateOptions = {}): Promise<SessionInfo> {
+  async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
+    const { firstId = 1, entries, graceMs = 0 } = options;
+    assertTerm(graceMs);
     if (entries !== undefined) {
       assertFirstId(firstId);
       assertFirstEntries(sessionId, firstId, entries, this.limits);
       if (this.#sessions.has(sessionId)) throw sessionExists(sessionId);
     }
-    const session = this.#open(sessionId, title, firstId);
+    const session = this.#open(sessionId, options);
     if (entries !== undefined) this.#write(session, { sessionId, epoch: 0, expectedLastId: firstId - 1, entries });
     return this.#describe(session);
   }
@@ -145,7 +122,8 @@ export class MemoryLog implements Log {
       [...session.runs.values()].some(({ status }) => status === "live") ||
       [...session.commands.values()].some(({ outcome }) => outcome === undefined);
     return pageAfter([...this.#sessions.values()], Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)
-      .filter((session) => this.#holderOf(session) === undefined && needsSomebody(session))
+      .filter((session) => session.graceUntil <= this.#now() && this.#holderOf(session) === undefined)
+      .filter(needsSomebody)
       .slice(0, boundList(limit))
       .map(({ sessionId }) => sessionId);
   }
@@ -157,6 +135,7 @@ export class MemoryLog implements Log {
     const current = this.#holderOf(session);
     if (current !== undefined && !takeover) throw leaseHeld(sessionId, current);
     session.epoch++;
+    session.graceUntil = 0;
     session.lease = { holder, expiresAt: this.#now() + ttlMs };
     return this.#lease(session);
   }
@@ -205,26 +184,7 @@ export class MemoryLog implements Log {
       session.texts.push(text);
       session.bytes += Buffer.byteLength(text);
     }
-    const { begins, ends, landmarks } = findIndexChanges(entries);
-    const times: number[] = [];
-    for (const { runId, firstId, startedAt, requestId, agent } of begins) {
-      if (session.runs.has(runId)) continue;
-      const open = { status: "live", lastId: undefined, endedAt: undefined, code: undefined } as const;
-      session.runs.set(runId, { runId, firstId, startedAt, requestId, agent, ...open });
-      times.push(startedAt);
-    }
-    for (const { runId, ...end } of ends) {
-      const run = session.runs.get(runId);
-      if (run?.status !== "live") continue;
-      session.runs.set(runId, { ...run, ...end });
-      times.push(end.endedAt);
-    }
-    if (times.length > 0) session.updatedAt = Math.max(...times);
-    for (const landmark of landmarks) {
-      const key = `${landmark.kind}:${landmark.key}`;
-      session.landmarks.delete(key);
-      session.landmarks.set(key, landmark);
-    }
+    indexEntries(session, entries);
     for (const { commandId, outcome } of settle) {
       session.settledAt.set(commandId, this.#now());
       const command = session.commands.get(commandId);
@@ -296,7 +256,7 @@ export class MemoryLog implements Log {
   }
 
   async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
-    return this.#get(sessionId).landmarks.get(`${kind}:${key}`);
+    return this.#get(sessionId).landmarks.get(`${kind}:${key.toWellFormed()}`);
   }
 
   async listLandmarks(
@@ -344,7 +304,7 @@ export class MemoryLog implements Log {
     this.#assertOpen();
     let report: PruneReport = { runs: 0, records: 0, bytes: 0 };
     const apply = (session: MemorySession, cut: Cut): void => {
-      const gone = this.#cut(session, cut);
+      const gone = cutSession(session, cut);
       report = {
         runs: report.runs + gone.runs,
         records: report.records + gone.records,
@@ -378,17 +338,6 @@ export class MemoryLog implements Log {
     return report;
   }
 
-  #cut(session: MemorySession, { lastId }: Cut): PruneReport {
-    const gone = session.texts.splice(0, lastId + 1 - session.firstId);
-    const bytes = gone.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    session.firstId = lastId + 1;
-    session.bytes -= bytes;
-    const runs = [...session.runs.values()].filter((run) => run.lastId !== undefined && run.lastId <= lastId);
-    for (const { runId } of runs) session.runs.delete(runId);
-    for (const [key, { eventId }] of session.landmarks) if (eventId <= lastId) session.landmarks.delete(key);
-    return { runs: runs.length, records: gone.length, bytes };
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
   }
@@ -404,7 +353,7 @@ export class MemoryLog implements Log {
     return session;
   }
 
-  #open(sessionId: string, title?: string, firstId = 1): MemorySession {
+  #open(sessionId: string, { title, firstId = 1, graceMs = 0 }: CreateOptions = {}): MemorySession {
     this.#assertOpen();
     assertName("session", sessionId);
     assertFirstId(firstId);
@@ -423,6 +372,7 @@ export class MemoryLog implements Log {
       bytes: 0,
       epoch: this.#lastEpoch,
       lease: undefined,
+      graceUntil: graceMs === 0 ? 0 : at + graceMs,
       runs: new Map(),
       landmarks: new Map(),
       commands: new Map(),
@@ -460,29 +410,6 @@ export class MemoryLog implements Log {
 
 function copyJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
-}
-
-function lastIdOf({ firstId, texts }: MemorySession): number {
-  return firstId - 1 + texts.length;
-}
-
-/** The first place where the session can be cut: at the end of a run, and inside of none. */
-function findCut({ runs }: MemorySession): Cut | undefined {
-  let lastId = Number.POSITIVE_INFINITY;
-  for (const run of runs.values()) lastId = Math.min(lastId, run.lastId ?? lastId);
-  for (;;) {
-    let reached = lastId;
-    let endedAt = 0;
-    for (const run of runs.values()) {
-      if (run.firstId > lastId) continue;
-      reached = Math.max(reached, run.lastId ?? Number.POSITIVE_INFINITY);
-      endedAt = Math.max(endedAt, run.endedAt ?? 0);
-    }
-    // A live run ends nowhere, and where no run has ended there is no place.
-    if (reached === Number.POSITIVE_INFINITY) return undefined;
-    if (reached === lastId) return { lastId, endedAt };
-    lastId = reached;
-  }
 }
 
 function pageAfter<T>(

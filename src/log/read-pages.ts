@@ -4,14 +4,17 @@ import { assertIncarnation, createTurns } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
-/** What follows record `after`, up to and with `to`: what the session held when `info` was taken, where it is absent. */
+/**
+ * What follows record `after`, up to and with `to`: what the session held when `info` was taken, where it is absent. Who
+ * reads many stretches gives the same `turn` to all.
+ */
 export async function* readPages(
   log: Log,
   { sessionId, incarnation, lastId }: Pick<SessionInfo, "sessionId" | "incarnation" | "lastId">,
   after: number,
   to: number = lastId,
+  turn: ReturnType<typeof createTurns> = createTurns(),
 ): AsyncGenerator<Page, void, undefined> {
-  const turn = createTurns();
   for (let position = after; position < to;) {
     let page: Page;
     try {

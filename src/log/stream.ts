@@ -5,14 +5,15 @@
  * Invariants:
  * - A resumed stream is, byte by byte, the rest of the uncut one, in every dialect and wherever it was cut; or refused by
  *   name. An encoder acts on records alone, so it is enough to show it again, unsent, what it must know.
- * - Memory does not grow with the session: one page at a time.
+ * - Memory does not grow with the session: it holds one page, one batch of about a million characters, and the states of
+ *   live runs where states are asked for.
  */
 import { type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
 import { isLoomError, LoomError, readStreamModes, type StreamModes } from "../protocol/index.ts";
 import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
-import { createPageEncoder, findShownBefore, needsStates, type PageEncoder, type Reading } from "./encode-page.ts";
+import { createPageEncoder, findShownBefore, needsRun, type PageEncoder, type Reading } from "./encode-page.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
-import { assertIncarnation, followRecords } from "./follow-records.ts";
+import { assertIncarnation, createTurns, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
@@ -26,8 +27,8 @@ export interface StreamOptions {
   readonly dialect: DialectName;
   readonly encoderOptions?: EncoderOptions | undefined;
   /**
-   * Only these kinds of events, or all, with states whole. Without it everything comes but the states of graphs that are
-   * stored as what changed: nobody pays for what they did not ask for.
+   * Only these kinds of events, or all, with states whole. Without it everything comes but the states of graphs, which
+   * are stored as what changed: nobody pays for what they did not ask for.
    */
   readonly modes?: StreamModes | undefined;
   /** Go on after this frame. Without it and `after`: from the first record that is held. */
@@ -38,14 +39,22 @@ export interface StreamOptions {
   readonly skip?: number | undefined;
   /** Any cursor of the session that is meant, where a number or a count alone would fit another: `cursor_stale`. */
   readonly of?: string | undefined;
-  /** Told once, before the first batch: the place is good, though nothing may have come after it yet. */
+  /**
+   * Told once, before the first batch: the place is good, though nothing may have come after it yet. Whatever keeps the
+   * first frame from being made is thrown before.
+   */
   readonly onPlaced?: ((place: StreamPlace) => void) | undefined;
   readonly follow?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** At most the frames of so many records in a batch. */
   readonly limit?: number | undefined;
+  /** Bytes of one frame: states that were put together may become long. Code `frame_too_long`; none unless given. */
+  readonly maxFrameBytes?: number | undefined;
   readonly recheckMs?: number | undefined;
 }
+
+/** A batch has no more, unless it is a single frame. */
+const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 export interface StreamPlace {
   readonly session: SessionInfo;
@@ -63,8 +72,9 @@ interface Start {
 export async function* openStream(
   log: Log,
   sessionId: string,
-  { dialect: name, encoderOptions = {}, modes, cursor, after, skip = 0, of, onPlaced, ...waiting }: StreamOptions,
+  options: StreamOptions,
 ): AsyncGenerator<readonly StreamFrame[], void, undefined> {
+  const { dialect: name, encoderOptions = {}, modes, cursor, after, skip = 0, of, onPlaced, ...waiting } = options;
   if (!isDialectName(name)) throw new LoomError("invalid_name", `there is no dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
@@ -82,23 +92,27 @@ export async function* openStream(
   if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);
 
   const { from, shownBefore } = await findReadingStart(log, info, reading, start);
-  const write = createPageWriter(createPageEncoder(reading, shownBefore), incarnation, start);
+  const encode = createPageEncoder(reading, shownBefore, start.eventId);
+  const write = createPageWriter(encode, incarnation, start, options.maxFrameBytes);
   let tellPlaced: (() => void) | undefined = () => {
     tellPlaced = undefined;
     onPlaced?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
   };
-  if (start.frame === 0 && toSkip === 0) tellPlaced();
+  if (start.eventId > lastId) tellPlaced();
+  const turn = createTurns();
   for await (const page of followRecords(log, sessionId, { ...waiting, after: from, incarnation })) {
-    let frames = write(page);
-    if (toSkip > 0) {
-      const skipped = Math.min(toSkip, frames.length);
+    for (const batch of write(page)) {
+      const skipped = Math.min(toSkip, batch.length);
       toSkip -= skipped;
-      frames = frames.slice(skipped);
-      // Nobody can have received a frame of a record that was not there when they asked.
-      if (toSkip > 0 && page.lastId >= lastId) throw aheadBy(toSkip);
+      if (skipped === batch.length) continue;
+      tellPlaced?.();
+      yield skipped === 0 ? batch : batch.slice(skipped);
+      await turn();
     }
-    if (toSkip === 0 && page.lastId >= start.eventId) tellPlaced?.();
-    if (frames.length > 0) yield frames;
+    if (page.lastId < lastId) continue;
+    // Nobody can have received a frame of a record that was not there when they asked.
+    if (toSkip > 0) throw aheadBy(toSkip);
+    tellPlaced?.();
   }
 }
 
@@ -120,8 +134,8 @@ function findStart(info: SessionInfo, text: string | undefined, after: number | 
 
 /** The record after which to read, and the last one up to it that was not left out. */
 async function findReadingStart(log: Log, info: SessionInfo, reading: Reading, { eventId }: Start) {
-  const { dialect, modes } = reading;
-  if (dialect.folds || needsStates(modes)) {
+  const { dialect } = reading;
+  if (needsRun(reading)) {
     const first = await log.findFoldStart(info.sessionId, eventId - 1);
     const from = Math.min(first, eventId) - 1;
     // It is the end of a run, which is never left out.
@@ -138,14 +152,15 @@ async function findReadingStart(log: Log, info: SessionInfo, reading: Reading, {
   }
 }
 
-function createPageWriter(encode: PageEncoder, incarnation: string, start: Start) {
+/** The frames of a page, in batches that are made when they are asked for. */
+function createPageWriter(encode: PageEncoder, incarnation: string, start: Start, maxFrameBytes?: number) {
   const format = createCursorFormat(incarnation);
-  return (page: Page): readonly StreamFrame[] => {
-    const frames: StreamFrame[] = [];
-    let eventId = page.after;
+  return function* (page: Page): Generator<readonly StreamFrame[], void, undefined> {
+    let frames: StreamFrame[] = [];
+    let characters = 0;
+    let eventId = Math.max(page.after, start.eventId - 1);
     for (const texts of encode(page)) {
       eventId++;
-      if (eventId < start.eventId) continue;
       const from = eventId === start.eventId ? start.frame : 0;
       if (from > texts.length)
         throw new LoomError("cursor_stale", `record ${eventId} has ${texts.length} frames here, not ${from}`, {
@@ -153,11 +168,29 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Start
           frames: texts.length,
         });
       for (let index = from; index < texts.length; index++) {
-        const cursor = index === texts.length - 1 ? format(eventId) : format(eventId, index);
-        frames.push({ text: texts[index] as string, cursor });
+        const text = texts[index] as string;
+        const bytes = maxFrameBytes !== undefined && text.length * 3 > maxFrameBytes ? Buffer.byteLength(text) : 0;
+        const isTooLong = maxFrameBytes !== undefined && bytes > maxFrameBytes;
+        if (frames.length > 0 && (isTooLong || characters + text.length > MAX_BATCH_CHARACTERS)) {
+          yield frames;
+          frames = [];
+          characters = 0;
+        }
+        if (isTooLong)
+          throw new LoomError(
+            "frame_too_long",
+            `a frame may have ${maxFrameBytes} bytes, that of record ${eventId} has ${bytes}`,
+            {
+              event_id: eventId,
+              bytes,
+              limit: maxFrameBytes,
+            },
+          );
+        characters += text.length;
+        frames.push({ text, cursor: index === texts.length - 1 ? format(eventId) : format(eventId, index) });
       }
     }
-    return frames;
+    if (frames.length > 0) yield frames;
   };
 }
 

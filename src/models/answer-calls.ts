@@ -3,8 +3,8 @@
  * id that no other call of the answer or of the conversation before it has, and a place.
  */
 import { isDeeperThan, isJsonObject, type JsonObject } from "../protocol/index.ts";
-import type { ModelRequest, ModelToolCall, ProviderOptions, ToolCallPart } from "./model.ts";
-import type { ProviderMetadata } from "./stream-part.ts";
+import { KeptMetadata } from "./kept-metadata.ts";
+import type { ModelRequest, ModelToolCall, ToolCallPart } from "./model.ts";
 
 /** A call that was begun. */
 export interface OpenCall {
@@ -17,7 +17,7 @@ export interface OpenCall {
   readonly deltas: string[];
   /** Of its deltas. */
   characters: number;
-  metadata: ProviderMetadata | undefined;
+  readonly metadata: KeptMetadata;
   whole: ModelToolCall | undefined;
 }
 
@@ -44,7 +44,7 @@ export class AnswerCalls {
       isJson,
       deltas: [],
       characters: 0,
-      metadata: undefined,
+      metadata: new KeptMetadata(),
       whole: undefined,
     };
     const same = this.#open.get(call.id);
@@ -93,13 +93,10 @@ export class AnswerCalls {
   }
 
   /** A call as the conversation holds it. */
-  describe(
-    index: number,
-    toOptions: (metadata: ProviderMetadata | undefined) => { readonly providerOptions?: ProviderOptions },
-  ): ToolCallPart {
+  describe(index: number): ToolCallPart {
     const { told, whole, metadata } = this.#calls[index] as OpenCall;
     const input = whole?.input ?? {};
-    return { type: "tool-call", toolCallId: told.callId, toolName: told.name, input, ...toOptions(metadata) };
+    return { type: "tool-call", toolCallId: told.callId, toolName: told.name, input, ...metadata.describe() };
   }
 
   #chooseId(id: string | undefined): string {

@@ -7,8 +7,9 @@
  * - Every call that was begun is told as a whole once, and each has an id of its own.
  * - A text costs one entry in a list; nothing is joined before the end.
  */
-import { type Json, LoomError } from "../protocol/index.ts";
+import { isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerCalls, type OpenCall } from "./answer-calls.ts";
+import { KeptMetadata } from "./kept-metadata.ts";
 import type {
   AssistantPart,
   FinishReason,
@@ -17,10 +18,9 @@ import type {
   ModelRequest,
   ModelResult,
   ModelUsage,
-  ProviderOptions,
 } from "./model.ts";
 import { createCut, judgeFault, type ModelFault } from "./model-fault.ts";
-import { type ProviderMetadata, readFinishReason, readUsage, type StreamPart } from "./stream-part.ts";
+import { readFinishReason, readUsage, type StreamPart } from "./stream-part.ts";
 
 export interface AnswerLimits {
   readonly maxOutputCharacters: number;
@@ -33,7 +33,7 @@ interface Block {
   readonly id: string | undefined;
   /** Its deltas, in rows: a new row begins where another block has come between. */
   readonly rows: string[][];
-  metadata: ProviderMetadata | undefined;
+  readonly metadata: KeptMetadata;
 }
 
 /** A fault that came as a part of the stream; it leaves through `take`. */
@@ -61,6 +61,7 @@ export class Answer {
   #characters = 0;
   #isReasoning = false;
   #hasTold = false;
+  #isTelling = false;
   #finishReason: ReturnType<typeof readFinishReason> | undefined;
   #usage: ModelUsage = readUsage(undefined);
   #modelId: string;
@@ -78,6 +79,15 @@ export class Answer {
     return this.#hasTold;
   }
 
+  /**
+   * What was thrown, in the right words: the listener's own as it is, ours as well. All else comes from a part that is
+   * not what it should be.
+   */
+  judge(error: unknown): unknown {
+    if (this.#isTelling || error instanceof AnswerFault || isLoomError(error)) return error;
+    return this.#createUnreadable(error);
+  }
+
   /** Whether the provider has said that this was all. */
   get isFinished(): boolean {
     return this.#finishReason !== undefined;
@@ -85,6 +95,7 @@ export class Answer {
 
   /** A promise when the listener wants to be waited for. */
   take(part: StreamPart | null | undefined): void | Promise<void> {
+    this.#isTelling = false;
     if (part == null) throw this.#createUnreadable();
     switch (part.type) {
       case "text-delta":
@@ -129,6 +140,7 @@ export class Answer {
 
   /** The stream is over: calls whose end was never said are whole now, if the answer is. */
   *endCalls(): Generator<void | Promise<void>, void, undefined> {
+    this.#isTelling = false;
     const reason = this.#finishReason;
     if (reason === undefined) throw new AnswerFault(createCut(this.#model, "its stream ended too early"));
     if (reason === "interrupted") throw new AnswerFault(createCut(this.#model, "its stream was interrupted"));
@@ -137,13 +149,14 @@ export class Answer {
     }
     this.#endReasoning();
     for (const call of this.#calls.completeAll()) {
-      this.#hasTold = true;
+      this.#beginTelling();
       yield this.#listener.onToolCall(call);
     }
   }
 
   /** After `endCalls`. */
   describe(): ModelResult {
+    this.#isTelling = false;
     const calls = this.#calls.list();
     return {
       content: this.#listContent(),
@@ -159,7 +172,7 @@ export class Answer {
     const delta = this.#addDelta("text", part);
     if (delta === "") return;
     if (this.#isReasoning) this.#endReasoning();
-    this.#hasTold = true;
+    this.#beginTelling();
     return this.#listener.onText(delta);
   }
 
@@ -167,7 +180,7 @@ export class Answer {
     const delta = this.#addDelta("reasoning", part);
     if (delta === "") return;
     this.#isReasoning = true;
-    this.#hasTold = true;
+    this.#beginTelling();
     return this.#listener.onReasoning(delta);
   }
 
@@ -196,10 +209,10 @@ export class Answer {
     let block = open.get(id);
     if (block === undefined) {
       this.#spend(1);
-      open.set(id, (block = { type, id, rows: [], metadata: undefined }));
+      open.set(id, (block = { type, id, rows: [], metadata: new KeptMetadata() }));
       this.#order.push(block);
     }
-    if (providerMetadata !== undefined) block.metadata = mergeMetadata(block.metadata, providerMetadata);
+    if (providerMetadata !== undefined) this.#spend(block.metadata.add(providerMetadata));
     return block;
   }
 
@@ -213,7 +226,15 @@ export class Answer {
   #endReasoning(): void {
     if (!this.#isReasoning) return;
     this.#isReasoning = false;
+    this.#beginTelling();
     this.#listener.onReasoningEnd?.();
+    this.#isTelling = false;
+  }
+
+  /** From here on to the next part, what is thrown is thrown by the listener. */
+  #beginTelling(): void {
+    this.#hasTold = true;
+    this.#isTelling = true;
   }
 
   #beginCall(id: string | undefined, { toolName, inputEncoding, providerMetadata }: StreamPart): OpenCall {
@@ -222,7 +243,7 @@ export class Answer {
       throw this.#refuse(`more than ${this.#limits.maxToolCalls} calls of tools`);
     }
     const call = this.#calls.begin(id, toolName ?? "", inputEncoding !== "text");
-    call.metadata = providerMetadata;
+    this.#spend(call.metadata.add(providerMetadata));
     this.#order.push(call.told.index);
     return call;
   }
@@ -239,7 +260,7 @@ export class Answer {
     if (delta === "") return;
     call.deltas.push(delta);
     call.characters += delta.length;
-    this.#hasTold = true;
+    this.#beginTelling();
     return this.#listener.onToolInput(call.told, delta);
   }
 
@@ -247,12 +268,13 @@ export class Answer {
     const { toolCallId, toolName, providerExecuted, input, providerMetadata } = part;
     if (providerExecuted === true || this.#calls.isIgnored(toolCallId)) return;
     const call = this.#calls.findFirst(toolCallId, toolName) ?? this.#beginCall(toolCallId, part);
-    if (providerMetadata !== undefined) call.metadata = mergeMetadata(call.metadata, providerMetadata);
+    this.#spend(call.metadata.add(providerMetadata));
     const text = typeof input === "string" ? input : JSON.stringify(input ?? {});
     this.#spend(Math.max(0, text.length - call.characters));
     if (this.#isReasoning) this.#endReasoning();
-    this.#hasTold = true;
-    return this.#listener.onToolCall(this.#calls.complete(call, text));
+    const whole = this.#calls.complete(call, text);
+    this.#beginTelling();
+    return this.#listener.onToolCall(whole);
   }
 
   /** The delta, once it is known to fit. */
@@ -262,8 +284,8 @@ export class Answer {
     return delta;
   }
 
-  #createUnreadable(): AnswerFault {
-    return new AnswerFault(createCut(this.#model, "a part of it could not be read"));
+  #createUnreadable(cause?: unknown): AnswerFault {
+    return new AnswerFault(createCut(this.#model, "a part of it could not be read", cause));
   }
 
   /** Whatever is kept counts, so that nothing grows without a limit. */
@@ -285,10 +307,10 @@ export class Answer {
   #listContent(): AssistantPart[] {
     const content: AssistantPart[] = [];
     for (const one of this.#order) {
-      if (typeof one === "number") content.push(this.#calls.describe(one, toProviderOptions));
+      if (typeof one === "number") content.push(this.#calls.describe(one));
       else {
         const text = one.rows.map((row) => row.join("")).join("");
-        const options = toProviderOptions(one.metadata);
+        const options = one.metadata.describe();
         // Providers refuse texts of nothing but spaces; reasoning may be all in what comes with it.
         if (text.trim() === "" && (one.type === "text" || options.providerOptions === undefined)) continue;
         content.push({ type: one.type, text, ...options });
@@ -303,22 +325,4 @@ function settleReason(said: ReturnType<typeof readFinishReason> | undefined, cal
   const reason = said === undefined || said === "error" || said === "interrupted" ? "other" : said;
   if (calls > 0) return reason === "stop" || reason === "other" ? "tool_calls" : reason;
   return reason === "tool_calls" ? "stop" : reason;
-}
-
-function mergeMetadata(known: ProviderMetadata | undefined, more: ProviderMetadata): ProviderMetadata {
-  if (known === undefined) return more;
-  const merged: Record<string, Readonly<Record<string, unknown>>> = { ...known };
-  for (const [provider, fields] of Object.entries(more)) merged[provider] = { ...merged[provider], ...fields };
-  return merged;
-}
-
-/** As JSON, because it becomes part of a graph's state. */
-function toProviderOptions(metadata: ProviderMetadata | undefined): { readonly providerOptions?: ProviderOptions } {
-  if (metadata === undefined) return {};
-  const options: Record<string, { readonly [name: string]: Json }> = {};
-  for (const [provider, fields] of Object.entries(metadata)) {
-    const plain = JSON.parse(JSON.stringify(fields)) as { readonly [name: string]: Json };
-    if (Object.keys(plain).length > 0) options[provider] = plain;
-  }
-  return Object.keys(options).length === 0 ? {} : { providerOptions: options };
 }

@@ -3,38 +3,11 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { LoomError } from "../protocol/index.ts";
 import { callModel } from "./call-model.ts";
-import type { LanguageModel, ModelRequest } from "./model.ts";
+import type { LanguageModel } from "./model.ts";
+import { FINISH, modelOf, read, request } from "./play-parts.contract.ts";
 import { recordListener } from "./record-listener.contract.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 import type { StreamPart } from "./stream-part.ts";
-
-const request: ModelRequest = { messages: [{ role: "user", content: [{ type: "text", text: "Hello" }] }] };
-const FINISH = { type: "finish", finishReason: { unified: "stop" }, usage: {} };
-
-function streamOf(parts: readonly unknown[]): ReadableStream {
-  return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
-    },
-  });
-}
-
-/** A model whose stream has just these parts. */
-function modelOf(parts: readonly unknown[]): LanguageModel {
-  return {
-    specificationVersion: "v4",
-    provider: "p",
-    modelId: "m",
-    doStream: async () => ({ stream: streamOf(parts) }),
-  };
-}
-
-async function read(parts: readonly unknown[], from: ModelRequest = request) {
-  const { told, listener } = recordListener();
-  const result = await callModel(modelOf(parts), from, listener, { maxRetries: 0 });
-  return { told, result };
-}
 
 afterEach(() => {
   vi.useRealTimers();
@@ -110,6 +83,14 @@ describe("what an answer is made of", () => {
     expect(result.finishReason).toBe("tool_calls");
     expect(result.usage).toEqual({ promptTokens: 3, completionTokens: 4, totalTokens });
   });
+
+  it.each(["constructor", "toString", undefined, null, { unified: Object.create(null) as unknown }])(
+    "takes a reason that nobody knows for another one: %o",
+    async (finishReason) => {
+      const { result } = await read([{ type: "finish", finishReason }]);
+      expect(result.finishReason).toBe("other");
+    },
+  );
 
   it("ends reasoning that nobody ended before it goes on", async () => {
     const reasoning = { type: "reasoning-delta", id: "r", delta: "Hm" };

@@ -9,24 +9,12 @@
  */
 import { LoomError } from "../protocol/index.ts";
 import { Answer, AnswerFault } from "./answer.ts";
+import { completeOptions, type CallSettings } from "./call-settings.ts";
 import { createCallOptions } from "./call-options.ts";
 import { CallWatch, createCancelled, limitTimer } from "./call-watch.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
 import { judgeFault, type ModelFault } from "./model-fault.ts";
 import type { StreamPart } from "./stream-part.ts";
-
-export const MODEL_CALL_DEFAULTS = {
-  maxRetries: 3,
-  retryMs: 500,
-  maxRetryMs: 60_000,
-  // Some providers give no sign of life before the first token, and reasoning may take its time.
-  connectTimeoutMs: 120_000,
-  idleTimeoutMs: 120_000,
-  maxOutputCharacters: 4_000_000,
-  maxToolCalls: 128,
-} as const satisfies Omit<Required<ModelCallOptions>, "signal">;
-
-type Settings = Omit<Required<ModelCallOptions>, "signal">;
 
 export async function callModel(
   model: LanguageModel,
@@ -52,12 +40,6 @@ export async function callModel(
   }
 }
 
-/** An option that is there and undefined is not there: it would switch a limit off. */
-function completeOptions(given: ModelCallOptions): Settings {
-  const known = Object.entries(given).filter(([name, value]) => name !== "signal" && value !== undefined);
-  return { ...MODEL_CALL_DEFAULTS, ...Object.fromEntries(known) };
-}
-
 /** One try. What is wrong with the provider is thrown as an `AnswerFault`, everything else as it is. */
 async function readAnswer(
   model: LanguageModel,
@@ -67,9 +49,9 @@ async function readAnswer(
 ): Promise<ModelResult> {
   let isDone = false;
   let reader: ReadableStreamDefaultReader<StreamPart> | undefined;
-  const cancel = (): void => void reader?.cancel().catch(() => undefined);
+  const cancel = (): void => void discard(reader);
   try {
-    reader = (await openStream(model, request, watch)).getReader();
+    reader = await openStream(model, request, watch);
     // A cancelled stream ends at once, also that of a provider which does not look at its signal.
     watch.watchParts(cancel);
     for (;;) {
@@ -93,7 +75,7 @@ async function readAnswer(
     return answer.describe();
   } catch (error) {
     cancel();
-    throw watch.stopped ?? error;
+    throw watch.stopped ?? answer.judge(error);
   } finally {
     watch.close({ isDone });
   }
@@ -103,20 +85,30 @@ async function openStream(
   model: LanguageModel,
   request: ModelRequest,
   watch: CallWatch,
-): Promise<ReadableStream<StreamPart>> {
+): Promise<ReadableStreamDefaultReader<StreamPart>> {
   // A model may throw instead of rejecting.
-  const ask = async (): Promise<{ readonly stream: ReadableStream }> =>
+  const ask = async (): Promise<{ readonly stream?: ReadableStream } | undefined> =>
     model.doStream(createCallOptions(request, watch.signal));
   try {
-    const { stream } = await watch.waitFor(ask(), (late) => void late.stream.cancel().catch(() => undefined));
-    return stream;
+    const { stream } = (await watch.waitFor(ask(), (late) => void discard(late?.stream))) ?? {};
+    if (typeof stream?.getReader !== "function") throw new TypeError("it gave no stream");
+    return stream.getReader();
   } catch (error) {
     throw new AnswerFault(judgeFault(error, "request", model));
   }
 }
 
+/** Whatever it is that somebody gave for a stream: nobody waits for this, so it must not fail. */
+async function discard(stream: { cancel(): Promise<void> } | undefined): Promise<void> {
+  try {
+    await stream?.cancel();
+  } catch {
+    // It is gone already, or was none.
+  }
+}
+
 /** How long to wait before the next try; undefined where there is none. */
-function choosePause(fault: ModelFault, attempt: number, settings: Settings): number | undefined {
+function choosePause(fault: ModelFault, attempt: number, settings: CallSettings): number | undefined {
   const { maxRetries, retryMs, maxRetryMs } = settings;
   const asked = fault.retryAfterMs ?? 0;
   if (!fault.mayRetry || attempt >= maxRetries || asked > maxRetryMs) return undefined;
@@ -146,7 +138,7 @@ async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
 }
 
 /** Version 1 streams other parts; what comes after 4 may do so, too, but is given a chance. */
-function checkVersion(model: LanguageModel): void {
-  if (typeof model.doStream === "function" && model.specificationVersion !== "v1") return;
+function checkVersion(model: LanguageModel | null | undefined): void {
+  if (typeof model?.doStream === "function" && model.specificationVersion !== "v1") return;
   throw new LoomError("unknown_model", "The model is not one of the AI SDK, version 2 or later.");
 }

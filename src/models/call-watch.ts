@@ -52,7 +52,7 @@ export class CallWatch {
     return this.#stopped;
   }
 
-  /** The work, or the reason why it is not waited for any longer. A late result goes to `discard`. */
+  /** The work, or the reason why it is not waited for any longer. A late result goes to `discard`, which must not throw. */
   waitFor<T>(work: PromiseLike<T>, discard: (late: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#stopped !== undefined) reject(this.#stopped);

@@ -2,7 +2,8 @@
  * Models: the contract, how one is called, how one is found by its name, and the one that works without a key. The
  * contract is that of the AI SDK's providers, so every package of that kind fits.
  */
-export { callModel, MODEL_CALL_DEFAULTS } from "./call-model.ts";
+export { callModel } from "./call-model.ts";
+export { MODEL_CALL_DEFAULTS } from "./call-settings.ts";
 export type {
   AssistantPart,
   FinishReason,

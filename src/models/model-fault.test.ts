@@ -75,6 +75,10 @@ describe("keys", () => {
     "authorization=abcd1234efgh",
     "GET /v1?api_key=abcd1234&x=1",
     "gsk_abcdefghijkl is wrong",
+    "Request cannot be constructed from a URL that includes credentials: http://me:abcd1234@h/v1/chat",
+    "fetch https://abcd@h/v1 failed",
+    "GET http://h/v1?key=abcd1234#x",
+    "GET http://h/v1?v=1&sig=abcd1234",
     "token: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc",
   ])("are taken out of %j", (text) => {
     const safe = redactSecrets(text);
@@ -95,5 +99,19 @@ describe("keys", () => {
     rememberSecrets(model, ["correct horse", undefined, "ab"]);
     expect(redactSecrets("it was the correct horse, ab", model)).toBe("it was the [key], ab");
     expect(redactSecrets("a\n  b".padEnd(2000, "x"), model).length).toBeLessThan(510);
+  });
+
+  it("are not shown in half, and neither is a stack", () => {
+    const long = `${" ".repeat(15_990)}correct horse-abcd1234`;
+    rememberSecrets(model, ["horse-abcd1234"]);
+    expect(redactSecrets(long, model)).toBe("correct …");
+    expect(redactSecrets("No.\n    at read (/home/me/x.js:1:2)\n    at y")).toBe("No.");
+  });
+
+  it("are looked for in little time", () => {
+    const since = performance.now();
+    for (const text of [" ", "token ", "api_key: ", "bearer", "://", "a@", "?a=", "sk-"])
+      redactSecrets(text.repeat(300_000));
+    expect(performance.now() - since).toBeLessThan(2000);
   });
 });

@@ -41,6 +41,15 @@ const MALFORMED: ReadonlySet<string> = new Set([...UNREADABLE, "AI_InvalidRespon
 
 export function judgeFault(thrown: unknown, place: FaultPlace, model: LanguageModel): ModelFault {
   if (isLoomError(thrown)) return { error: thrown, mayRetry: false, retryAfterMs: undefined };
+  try {
+    return readFault(thrown, place, model);
+  } catch {
+    // Its fields throw when they are read.
+    return readFault(undefined, place, model);
+  }
+}
+
+function readFault(thrown: unknown, place: FaultPlace, model: LanguageModel): ModelFault {
   const fields = readFields(thrown);
   const status = typeof fields.statusCode === "number" ? fields.statusCode : undefined;
   const retryAfterMs = readRetryAfter(fields.responseHeaders);
@@ -68,9 +77,11 @@ export function judgeFault(thrown: unknown, place: FaultPlace, model: LanguageMo
 }
 
 /** An answer that broke off without anybody having thrown. */
-export function createCut(model: LanguageModel, how: string): ModelFault {
+export function createCut(model: LanguageModel, how: string, cause?: unknown): ModelFault {
   const details = { provider: model.provider, model: model.modelId };
-  const error = new LoomError("model_stream_cut", `The answer of ${nameOf(model)} broke off: ${how}.`, details);
+  const error = new LoomError("model_stream_cut", `The answer of ${nameOf(model)} broke off: ${how}.`, details, {
+    cause: cause === undefined ? undefined : redactError(cause, model),
+  });
   return { error, mayRetry: true, retryAfterMs: undefined };
 }
 

@@ -137,6 +137,7 @@ export interface ModelResult {
   readonly modelId: string;
 }
 
+/** A number that makes no sense is refused. Code `invalid_arguments`. */
 export interface ModelCallOptions {
   readonly signal?: AbortSignal;
   /** Tries after the first, on 408, 409, 429 and 5xx and on a refused connection, before anything was told. */
@@ -145,11 +146,11 @@ export interface ModelCallOptions {
   readonly retryMs?: number;
   /** The longest pause; a provider that asks for more has failed. */
   readonly maxRetryMs?: number;
-  /** Until the provider answers at all. Code `model_timeout`. */
+  /** Until the provider answers at all; `Infinity` is no limit, here and below. Code `model_timeout`. */
   readonly connectTimeoutMs?: number;
   /** Between two parts of the stream. Code `model_timeout`. */
   readonly idleTimeoutMs?: number;
-  /** Characters of text, reasoning and arguments together. Code `model_output_too_large`. */
+  /** Characters of text, reasoning, arguments and what the provider wants back. Code `model_output_too_large`. */
   readonly maxOutputCharacters?: number;
   /** Calls in one answer. Code `model_output_too_large`. */
   readonly maxToolCalls?: number;

@@ -46,6 +46,15 @@ async function converse(text: string, answer: (tool: string) => string, before: 
   throw new Error("it never came to an end");
 }
 
+/** A file system of three files. */
+function run(files: Map<string, string>, verb: string, path: string, content = ""): string {
+  if (verb === "write") files.set(path, content);
+  if (verb === "delete") files.delete(path);
+  return verb === "list"
+    ? `<${["a.txt", "b.txt", "c.txt"].filter((name) => files.has(name)).join()}>`
+    : `<${path} ${files.get(path) ?? "is not there"}>`;
+}
+
 describe("the offline model finds what is asked", () => {
   it.each<[string, ...[string, object][]]>([
     ["12 加 30 再乘以 2 等于多少？", ["calculator", { expression: "(12+30)*2" }]],
@@ -53,12 +62,26 @@ describe("the offline model finds what is asked", () => {
     ["What is 17*23?", ["calculator", { expression: "17*23" }]],
     ["17 times 23", ["calculator", { expression: "17*23" }]],
     ["12 plus (3 - 4) squared", ["calculator", { expression: "12+(3-4)^2" }]],
-    ["What is 15% of 80?", ["calculator", { expression: "(15/100*80)" }]],
+    ["What is 15% of 80?", ["calculator", { expression: "15/100*80" }]],
     ["the square root of 144", ["calculator", { expression: "sqrt(144)" }]],
     ["How much is 1,000 x 3?", ["calculator", { expression: "1000*3" }]],
     ["9除以3是多少", ["calculator", { expression: "9/3" }]],
     ["计算（3＋4）×5", ["calculator", { expression: "(3+4)*5" }]],
+    ["Subtract 5 from 12", ["calculator", { expression: "12-5" }]],
+    ["what is 1/3 of 90?", ["calculator", { expression: "1/3*90" }]],
+    ["2的10次方是多少？", ["calculator", { expression: "2^10" }]],
+    ["3和4的积是多少", ["calculator", { expression: "3*4" }]],
+    ["what is 3-4?", ["calculator", { expression: "3-4" }]],
+    ["9-3", ["calculator", { expression: "9-3" }]],
+    ["What is 8/2 and 9-3?", ["calculator", { expression: "8/2" }], ["calculator", { expression: "9-3" }]],
+    ["The score was 3-2, what is the time?", ["current_time", {}]],
+    [
+      "What time is it in Tokyo and London?",
+      ["current_time", { timezone: "Asia/Tokyo" }],
+      ["current_time", { timezone: "Europe/London" }],
+    ],
     ["what time is it", ["current_time", {}]],
+    ["Please tell me what time it is", ["current_time", {}]],
     ["What is the time in Tokyo?", ["current_time", { timezone: "Asia/Tokyo" }]],
     ["现在几点？", ["current_time", {}]],
     ["What is 17*23 and what time is it?", ["calculator", { expression: "17*23" }], ["current_time", {}]],
@@ -82,15 +105,42 @@ describe("the offline model finds what is asked", () => {
     expect((await ask([user(text)])).made).toEqual(made);
   });
 
-  it.each(["Hello", "We are open 24/7", "On 2024-01-05 at 3-4 pm", "Tell me a joke", "你好", "", "What is love?"])(
-    "and nothing in %j",
-    async (text) => {
-      const { made, text: said } = await ask([user(text)]);
-      expect(made).toEqual([]);
-      expect(said).toMatch(/^(Offline model: |离线模型：)/);
-      expect(said).toMatch(/OPENAI_API_KEY/);
-    },
-  );
+  it.each([
+    "Hello",
+    "We are open 24/7",
+    "On 2024-01-05 at 3-4 pm",
+    "Tell me a joke",
+    "你好",
+    "",
+    "What is love?",
+    "delete it",
+    // Half a sentence makes a wrong sum.
+    "today is 2024-01-02, what is that?",
+    "What is a 5x5 grid?",
+    "What is 3 + 4 apples?",
+    "What is 7 plus 3 minus two?",
+    "What is 12:30 + 2?",
+    "What is 3,5 + 2?",
+    "What is 2024-01-02 + 3?",
+    "My phone is +1-555-123-4567, what is that?",
+    "I have 3+ years and 2-4 kids, what is my level?",
+    "version 1.2.3 - 1.2.2",
+    "计算 100 减去 20%",
+    "what is ((2+3)*4",
+    "solve 2*x+3*4 = 7",
+    "What is 9/11?",
+    // The time is not asked for, or not here.
+    "What is the time complexity of quicksort?",
+    "For the first time in years",
+    "What day was 2024-02-30?",
+    "What time is it in Timbuktu?",
+    "明天几点开会？",
+  ])("and nothing in %j", async (text) => {
+    const { made, text: said } = await ask([user(text)]);
+    expect(made).toEqual([]);
+    expect(said).toMatch(/^(Offline model: |离线模型：)/);
+    expect(said).toMatch(/OPENAI_API_KEY/);
+  });
 });
 
 describe("the offline model answers", () => {
@@ -122,6 +172,94 @@ describe("the offline model answers", () => {
       [["write_file", { path: "answer.txt", content: "42" }]],
     ]);
     expect(said).toBe("Offline model: 6*7 = 42. I have written answer.txt.");
+  });
+
+  it.each<[string, ...string[]]>([
+    ["write hello to b.txt and read b.txt", "write_file b.txt hello", "read_file b.txt"],
+    ["write hello to a.txt and delete ./A.txt", "write_file a.txt hello", "delete_file ./A.txt"],
+    ["read a.txt and delete a.txt", "read_file a.txt", "delete_file a.txt"],
+    ["read a.txt and delete it", "read_file a.txt", "delete_file a.txt"],
+    ["请读取 a.txt 并删除它", "read_file a.txt", "delete_file a.txt"],
+    ["write hi to a.txt and list the files", "write_file a.txt hi", "list_files"],
+    ["write 1 to a.txt and delete b.txt", "write_file a.txt 1, delete_file b.txt"],
+    ["read a.txt and list the files", "read_file a.txt, list_files"],
+    [
+      "write 1 to a.txt and write 2 to a.txt and write 3 to b.txt",
+      "write_file a.txt 1, write_file b.txt 3",
+      "write_file a.txt 2",
+    ],
+    ["compute 6*7, save it to c.txt and read c.txt", "calculator", "write_file c.txt ok", "read_file c.txt"],
+    ["write the result of 6*7 to r.txt", "calculator", "write_file r.txt ok"],
+    ["把 3+4 的结果写入 sum.txt", "calculator", "write_file sum.txt ok"],
+    ["save the current time to now.txt", "current_time", "write_file now.txt ok"],
+    ["save the value of friendship to x.txt", "write_file x.txt the value of friendship"],
+    ["read a.txt and save it to b.txt", "read_file a.txt", "write_file b.txt ok"],
+    ["write hi to a.txt, compute 1+1 and save it to b.txt", "write_file a.txt hi, calculator", "write_file b.txt ok"],
+  ])("one after the other where that matters: %s", async (text, ...rounds) => {
+    const { made } = await converse(text, () => "ok");
+    const shown = (made as [string, Record<string, string>][][]).map((round) =>
+      round.map(([name, { path, content }]) => [name, path, content].filter(Boolean).join(" ")).join(", "),
+    );
+    expect(shown).toEqual(rounds);
+  });
+
+  it("as if all had been done in the order it was asked, however the calls of a round overtake each other", async () => {
+    const path = fc.constantFrom("a.txt", "b.txt", "c.txt");
+    const words = fc.oneof(
+      fc.tuple(fc.constantFrom("write 1 to", "write 2 to", "read", "delete"), path).map((pair) => pair.join(" ")),
+      fc.constant("list the files"),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(words, { minLength: 1, maxLength: 8 }), async (asked) => {
+        const inOrder = new Map<string, string>();
+        const expected = asked.map((one) => {
+          const [, verb = "", path = ""] = /^(\w+).*?(\S+)$/.exec(one) ?? [];
+          return run(inOrder, verb, path, /\d/.exec(one)?.[0]);
+        });
+        const files = new Map<string, string>();
+        const messages = [user(asked.join(" and "))];
+        let said = "";
+        while (said === "") {
+          const { content, calls, text } = await ask(messages);
+          said = text;
+          const results = calls.toReversed().map(({ callId, name, input }) => {
+            const { path, content: given } = input as { readonly path: string; readonly content?: string };
+            const output = { type: "text" as const, value: run(files, name.split("_")[0] ?? "", path, given) };
+            return { type: "tool-result" as const, toolCallId: callId, toolName: name, output };
+          });
+          messages.push({ role: "assistant", content }, { role: "tool", content: results });
+        }
+        expect(Object.fromEntries(files)).toEqual(Object.fromEntries(inOrder));
+        expect(said.match(/<[^>]*>/g) ?? []).toEqual(expected.filter((_, n) => /^(?:read|list)/.test(asked[n] ?? "")));
+      }),
+    );
+  });
+
+  it("that a call was refused, in the language of the question, with the reason", async () => {
+    const refusal = "The user refused this call; it was not run. The reason given: 还要用";
+    const results = (value: string): readonly ModelMessage[] => {
+      const call = { toolCallId: "c", toolName: "delete_file" };
+      return [
+        user("删除 b.txt"),
+        { role: "assistant", content: [{ type: "tool-call", ...call, input: {} }] },
+        { role: "tool", content: [{ type: "tool-result", ...call, output: { type: "error-text", value } }] },
+      ];
+    };
+    expect((await ask(results(refusal))).text).toBe("离线模型：用户拒绝了（删除 b.txt），所以没有执行。理由：还要用。");
+    expect((await ask(results("Nobody agreed to this call in time; it was not run."))).text).toBe(
+      "离线模型：没有人及时同意（删除 b.txt），所以没有执行。",
+    );
+  });
+
+  it("that the user changed what was to be done", async () => {
+    const note = 'The user changed the arguments to {"path":"b.txt","content":"x"}.\n';
+    const { said } = await converse("write x to a.txt", () => `${note}Created b.txt.`);
+    expect(said).toBe("Offline model: The user changed what was to be done (write a.txt); the result: Created b.txt.");
+  });
+
+  it("the time in Chinese", async () => {
+    const { said } = await converse("现在几点？", () => "Sunday, 2026-11-15, 20:31:30 in Asia/Shanghai (2026-…)");
+    expect(said).toBe("离线模型：现在是 2026-11-15 星期日 20:31:30（Asia/Shanghai）。");
   });
 
   it("that something was refused or failed, and does not try again", async () => {

@@ -26,21 +26,20 @@ export interface Provider {
   open(connection: Connection): Promise<LanguageModel>;
 }
 
-const OPENAI_URL = "https://api.openai.com/v1";
-
 export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider>([
   [
     "openai",
     {
       keyVariable: "OPENAI_API_KEY",
       urlVariable: "OPENAI_BASE_URL",
-      baseURL: OPENAI_URL,
+      baseURL: "https://api.openai.com/v1",
       needsKey: true,
       async open({ model, ...connection }) {
         const { createOpenAI } = await load("@ai-sdk/openai", () => import("@ai-sdk/openai"));
         const openai = createOpenAI(drop(connection));
         // Servers that stand in for OpenAI know chat completions; few know the newer interface.
-        return connection.baseURL === OPENAI_URL ? openai(model) : openai.chat(model);
+        const { hostname } = new URL(connection.baseURL ?? "");
+        return /(?:^|\.)api\.openai\.com$/.test(hostname) ? openai(model) : openai.chat(model);
       },
     },
   ],

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import type { ModelChoice } from "./model.ts";
 import { OfflineModel } from "./offline-model.ts";
 import { parseModelName, resolveModel } from "./resolve-model.ts";
 import { ScriptedModel } from "./scripted-model.ts";
@@ -24,6 +25,30 @@ describe("a choice", () => {
   it.each([
     ["openai/gpt-5", { OPENAI_API_KEY: "k" }, "openai.responses", "gpt-5"],
     ["openai/gpt-5", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://h/v1" }, "openai.chat", "gpt-5"],
+    [
+      "openai/gpt-5",
+      { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "https://api.openai.com/v1/" },
+      "openai.responses",
+      "gpt-5",
+    ],
+    [
+      "openai/gpt-5",
+      { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "https://API.openai.com/v1" },
+      "openai.responses",
+      "gpt-5",
+    ],
+    [
+      "openai/gpt-5",
+      { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "https://eu.api.openai.com/v1" },
+      "openai.responses",
+      "gpt-5",
+    ],
+    [
+      "openai/gpt-5",
+      { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "https://myapi.openai.com.h/v1/" },
+      "openai.chat",
+      "gpt-5",
+    ],
     ["openai/gpt-5", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: " " }, "openai.responses", "gpt-5"],
     ["anthropic/claude", { ANTHROPIC_API_KEY: "k" }, "anthropic.messages", "claude"],
     ["ollama/qwen3:8b", {}, "ollama.chat", "qwen3:8b"],
@@ -49,8 +74,15 @@ describe("a choice", () => {
     ["constructor/x", {}, { code: "unknown_model" }],
     [{ provider: "x", model: "m", baseURL: "file:///etc" }, {}, { code: "unknown_model" }],
     [{ provider: "x", model: "m", baseURL: "nonsense" }, {}, { code: "unknown_model" }],
+    ["vllm/x", { VLLM_BASE_URL: "http://h/v1?key=k" }, { code: "unknown_model" }],
+    [null, {}, { code: "unknown_model" }],
+    [undefined, {}, { code: "unknown_model" }],
+    [7, {}, { code: "unknown_model" }],
+    [{}, {}, { code: "unknown_model" }],
+    [{ provider: "" }, {}, { code: "unknown_model" }],
+    [{ provider: "x", model: 7, baseURL: "http://h" }, {}, { code: "unknown_model" }],
   ])("%j that cannot be is refused", async (choice, env: Record<string, string>, error) => {
-    await expect(resolveModel(choice, { env })).rejects.toMatchObject(error);
+    await expect(resolveModel(choice as ModelChoice, { env })).rejects.toMatchObject(error);
   });
 
   it.each(["@ai-sdk/openai", "zod"])("says what to install when %s is not there", (name) => {
@@ -66,9 +98,16 @@ describe("a choice", () => {
     expect(stdout.toString().trim()).toBe(`missing_package ${name}-hidden`);
   });
 
-  it("does not show the key in what it throws", async () => {
-    const choice = { provider: "x", model: "m", baseURL: "nonsense", apiKey: "very-secret-key" };
-    const error: unknown = await resolveModel(choice).catch((thrown: unknown) => thrown);
-    expect(inspect(error, { depth: 20 })).not.toContain("very-secret-key");
+  it.each([
+    { baseURL: "nonsense", apiKey: "very-secret-key" },
+    { baseURL: "http://user:very-secret-key@127.0.0.1:9/v1" },
+    { baseURL: "http://very-secret-key@127.0.0.1:9/v1" },
+    { baseURL: "http://127.0.0.1:9/v1?key=very-secret-key" },
+  ])("does not show the key in what it throws: %j", async (choice) => {
+    const error: unknown = await resolveModel({ provider: "x", model: "m", ...choice }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: "unknown_model" });
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain("very-secret-key");
   });
 });

@@ -15,6 +15,7 @@ export interface ResolveOptions {
 export async function resolveModel(choice: ModelChoice, options: ResolveOptions = {}): Promise<LanguageModel> {
   if (isModel(choice)) return choice;
   const name = typeof choice === "string" ? parseModelName(choice) : choice;
+  checkName(name);
   const env = options.env ?? process.env;
   const known = PROVIDERS.get(name.provider);
   const provider = known ?? describeCompatible(name.provider);
@@ -40,7 +41,15 @@ export function parseModelName(text: string): ModelName {
 }
 
 function isModel(choice: ModelChoice): choice is LanguageModel {
-  return typeof choice === "object" && "doStream" in choice;
+  return typeof choice === "object" && choice !== null && "doStream" in choice;
+}
+
+/** It may come from a file that somebody wrote. */
+function checkName(name: Partial<Record<keyof ModelName, unknown>> | null | undefined): void {
+  const { provider = null, model = "", baseURL = "", apiKey = "" } = name ?? {};
+  if ([provider, model, baseURL, apiKey].every((text) => typeof text === "string") && provider !== "") return;
+  const form = '{ provider: "openai", model: "gpt-5" }';
+  throw new LoomError("unknown_model", `A model is named like "openai/gpt-5" or ${form}, all of it texts.`);
 }
 
 /** Set and empty is how shells say "not set". */
@@ -49,11 +58,19 @@ function readVariable(env: Required<ResolveOptions>["env"], variable: string | u
   return value === "" ? undefined : value;
 }
 
+/** The address in its usual form. What it may hold that is secret would be shown wherever the address is. */
 function checkAddress(baseURL: string | undefined): string | undefined {
   if (baseURL === undefined) return undefined;
-  const { protocol } = URL.parse(baseURL) ?? { protocol: "" };
-  if (protocol === "http:" || protocol === "https:") return baseURL;
-  throw new LoomError("unknown_model", "The baseURL of a model has to begin with http:// or https://.");
+  const url = URL.parse(baseURL);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new LoomError("unknown_model", "The baseURL of a model has to begin with http:// or https://.");
+  }
+  const { username, password, search, hash, origin, pathname } = url;
+  if (username + password + search + hash === "") return origin + pathname.replace(/\/+$/, "");
+  throw new LoomError(
+    "unknown_model",
+    "The baseURL of a model has to be without user name, password and query; give them as apiKey or headers.",
+  );
 }
 
 function createUnknown(provider: string, { urlVariable = "" }: Provider): LoomError {

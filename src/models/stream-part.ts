@@ -4,9 +4,6 @@
  */
 import type { FinishReason, ModelUsage } from "./model.ts";
 
-/** What a provider sends along, by its name. */
-export type ProviderMetadata = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
 /** Every field may be missing or of another type: it comes from a package of somebody else. */
 export interface StreamPart {
   readonly type: string;
@@ -17,21 +14,21 @@ export interface StreamPart {
   readonly input?: unknown;
   readonly inputEncoding?: string;
   readonly providerExecuted?: boolean;
-  readonly providerMetadata?: ProviderMetadata;
+  readonly providerMetadata?: unknown;
   readonly modelId?: unknown;
   readonly finishReason?: unknown;
   readonly usage?: unknown;
   readonly error?: unknown;
 }
 
-const FINISH_REASONS: Readonly<Record<string, FinishReason | "error" | "interrupted">> = {
-  stop: "stop",
-  length: "length",
-  "tool-calls": "tool_calls",
-  "content-filter": "content_filter",
-  error: "error",
-  interrupted: "interrupted",
-};
+const FINISH_REASONS: ReadonlyMap<unknown, FinishReason | "error" | "interrupted"> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool-calls", "tool_calls"],
+  ["content-filter", "content_filter"],
+  ["error", "error"],
+  ["interrupted", "interrupted"],
+] as const);
 
 /**
  * A text in version 2, an object since. `interrupted` is how a provider says that its stream was cut, `error` that
@@ -39,7 +36,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason | "error" | "interrup
  */
 export function readFinishReason(reason: unknown): FinishReason | "error" | "interrupted" {
   const { unified = reason } = isRecord(reason) ? reason : {};
-  return FINISH_REASONS[String(unified)] ?? "other";
+  return FINISH_REASONS.get(unified) ?? "other";
 }
 
 /** Numbers in version 2, objects since. */

@@ -77,7 +77,7 @@ export interface ValuesEvent {
   readonly state: Json;
   /** Path of the subgraph whose state it is; absent at the root */
   readonly checkpoint_ns?: string;
-  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before */
+  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before; false: it is whole, and those after it are changes */
   readonly delta?: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface UpdatesEvent {
   readonly task?: number;
   /** Path of the subgraph whose state it is; absent at the root */
   readonly checkpoint_ns?: string;
-  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before */
+  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before; false: it is whole, and those after it are changes */
   readonly delta?: boolean;
 }
 
@@ -120,7 +120,7 @@ export interface CheckpointEvent {
   readonly checkpoint_ns?: string;
   /** Node runs of the next super-step, in the order of their merge; empty when the graph is done */
   readonly next?: readonly { readonly id: string; readonly input?: Json }[];
-  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before */
+  /** True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before; false: it is whole, and those after it are changes */
   readonly delta?: boolean;
 }
 

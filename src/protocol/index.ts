@@ -102,10 +102,12 @@ export {
   type StampedRecord,
 } from "./record.ts";
 export { FRAME_RULES } from "./frame-rules.ts";
+export { RunStates } from "./run-states.ts";
 export { createRaise, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
 export type { Field, Fields, Schema, Shape, Text } from "./schema.ts";
-export { type GraphState, isDelta, type PendingWrites, StateFold, type StateFoldOptions } from "./state-fold.ts";
+export { type GraphState, isDelta, isOfDeltas, isStateEvent, StateFold, type StateFoldOptions } from "./state-fold.ts";
 export { applyPatch, type ChannelPatch, PatchedState, type StatePatch } from "./state-patch.ts";
+export type { PendingWrites } from "./super-step.ts";
 export { findStreamMode, readStreamModes, STREAM_MODES, type StreamMode, type StreamModes } from "./stream-modes.ts";
 export { dropEnvelopeNames, holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
 export { findEventFault, validateEvent, type Validated } from "./validate.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { AnyEvent } from "./record.ts";
-import { StateFold } from "./state-fold.ts";
+import { isDelta, isOfDeltas, StateFold } from "./state-fold.ts";
 import { applyPatch, type StatePatch } from "./state-patch.ts";
 
 const checkpoint = (step: number, state: Json, more: JsonObject = {}): AnyEvent => ({
@@ -173,12 +173,61 @@ describe("StateFold", () => {
     fold.add(updates("y", 0, { n: { set: 1 } }));
     fold.add(checkpoint(1, {}, delta));
     expect([fold.find()?.state, fold.find("a")]).toEqual([{ n: 1 }, undefined]);
-    for (let i = 0; i < 3000; i++) fold.add(checkpoint(0, { i }, { checkpoint_ns: `s${i}` }));
-    expect([fold.find("s1999"), fold.find("s2000")?.state, fold.find()?.state]).toEqual([
-      undefined,
-      { i: 2000 },
-      { n: 1 },
-    ]);
+  });
+
+  it("holds a subgraph, and all inside it, until the node run around it has been merged", () => {
+    const fold = new StateFold({ maxNamespaces: 3 });
+    const inner = (ns: string, state: Json, more: JsonObject = {}) =>
+      checkpoint(0, state, { checkpoint_ns: ns, ...more });
+    fold.add(checkpoint(0, { n: 0 }));
+    fold.add(inner("agent:1.0", { goal: "find it" }));
+    // Far more than there is room for, but each goes when it is done.
+    for (let step = 1; step <= 5000; step++) {
+      const ns = `agent:1.0|help:${step}.0`;
+      fold.add(inner(ns, { step }));
+      fold.add(inner(`${ns}|deep:1.0`, { step }));
+      expect(fold.find(`${ns}|deep:1.0`)?.state).toEqual({ step });
+      fold.add(updates("help", 0, { n: { set: step } }, { checkpoint_ns: "agent:1.0" }));
+      expect([fold.find(ns), fold.find(`${ns}|deep:1.0`)]).toEqual([undefined, undefined]);
+      fold.add(checkpoint(step, {}, { checkpoint_ns: "agent:1.0", ...delta }));
+    }
+    expect(fold.find("agent:1.0")?.state).toEqual({ goal: "find it", n: 5000 });
+    // Another task's end is not this one's.
+    fold.add(updates("agent", 1, {}));
+    expect(fold.find("agent:1.0")).toBeDefined();
+    fold.add(updates("agent", 0, {}));
+    expect(fold.find("agent:1.0")).toBeUndefined();
+  });
+
+  it("shows no state of which the beginning is not known, and forgets none that is live", () => {
+    const fold = new StateFold({ maxNamespaces: 2 });
+    const shown = (event: AnyEvent) => {
+      fold.add(event);
+      const seen = fold.show(event);
+      expect(fold.knows(event)).toBe(seen !== undefined);
+      return seen === undefined ? undefined : (seen as { state?: Json }).state;
+    };
+    const at = (ns: string) => ({ checkpoint_ns: ns });
+    expect(shown(updates("n", 0, { a: { append: [1] } }))).toBeUndefined();
+    expect(shown({ type: "values", state: {}, ...delta })).toBeUndefined();
+    for (const ns of ["a", "b", "c"]) expect(shown(checkpoint(0, { list: [ns] }, at(ns)))).toEqual({ list: [ns] });
+    for (const ns of ["a", "b"])
+      expect(shown(updates("n", 0, { list: { append: [1] } }, at(ns)))).toEqual({ list: [ns, 1] });
+    expect(shown(updates("n", 0, { list: { append: [1] } }, at("c")))).toBeUndefined();
+    expect(shown(checkpoint(1, {}, { ...at("c"), ...delta }))).toBeUndefined();
+    expect(shown(checkpoint(1, {}, { ...at("a"), ...delta }))).toEqual({ list: ["a", 1] });
+  });
+
+  it("takes the word of the first whole one that changes follow, and does not pass it on", () => {
+    const fold = new StateFold();
+    const first = checkpoint(0, { n: 1 }, { delta: false });
+    fold.add(first);
+    expect(fold.show(first)).toEqual(checkpoint(0, { n: 1 }));
+    const next = checkpoint(1, { n: { set: 2 } }, delta);
+    fold.add(next);
+    expect(fold.show(next)).toEqual(checkpoint(1, { n: 2 }));
+    expect([isOfDeltas(first), isOfDeltas(next), isOfDeltas(checkpoint(0, {}))]).toEqual([true, true, false]);
+    expect([isDelta(first), isDelta(next)]).toEqual([false, true]);
   });
 
   it("says where no whole state came", () => {
@@ -204,5 +253,29 @@ describe("StateFold", () => {
     time(5000);
     // Forty times the steps; a copy of the list in each would be 1,600 times the work.
     expect(time(200_000)).toBeLessThan(40 * 10 * Math.max(time(5000), 2));
+  });
+
+  it.each([
+    ["in their order", (task: number) => task],
+    ["the last first", (task: number, count: number) => count - task],
+    ["in any order", (task: number, count: number) => (task * 7919) % count],
+  ])("costs what the events hold in a wide super-step, tasks ending %s", (_name, place) => {
+    const time = (count: number): number => {
+      const fold = new StateFold();
+      fold.add(checkpoint(0, { n: 0, list: [] }));
+      const begin = performance.now();
+      for (let i = 0; i < count; i++) {
+        const event = updates("x", place(i, count), { n: { set: i } });
+        fold.add(event);
+        fold.show(event);
+        fold.add(updates("y", place(i, count), { list: { append: [i] } }));
+      }
+      fold.add(checkpoint(1, {}, delta));
+      expect(fold.find()?.state).toHaveProperty("list.length", count);
+      return performance.now() - begin;
+    };
+    time(1000);
+    // Thirty times the tasks; looking through all of them at each would be 900 times the work.
+    expect(time(30_000)).toBeLessThan(30 * 8 * Math.max(time(1000), 2));
   });
 });

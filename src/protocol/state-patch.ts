@@ -2,7 +2,8 @@
  * How a graph's state changes, as data: what a log holds in place of the whole state after each step. It knows no graph,
  * no reducer and no log.
  *
- * A `checkpoint` or `values` without `delta` holds the state whole. After it, with `delta`:
+ * A `checkpoint` or `values` without `delta: true` holds the state whole; the first of a row of deltas says `delta: false`.
+ * After it, with `delta: true`:
  * - `updates` has the patch of one node run, against the state at the beginning of its super-step;
  * - `values` and `checkpoint` have what must be patched after all updates of the super-step were, in the order of their
  *   `task`; most often nothing. A `checkpoint` after the `values` of its step is patched after these.

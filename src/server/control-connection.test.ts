@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
 import { openSession } from "../engine/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
@@ -65,6 +65,18 @@ describe("streams", () => {
     const { frames } = await until("frames");
     await until("end");
     expect((frames as string[]).map((text) => (JSON.parse(text) as { event_id: number }).event_id)).toEqual(ids);
+  });
+
+  it("sends no message longer than a client reads, and refuses a frame that would be", async () => {
+    const log = new MemoryLog();
+    await writeRecords(log, makeGraphRun("run-1", { steps: 60, padding: '"'.repeat(2000) }));
+    const { ask, frames } = connectTo(log, { maxFrameBytes: 200_000 });
+    ask({ type: "subscribe", id: "1", session: "s", follow: false, modes: ["all"] });
+    await vi.waitFor(() => expect(frames.at(-1)?.type).toBe("refusal"), { timeout: 5000 });
+    expect(frames.at(-1)).toMatchObject({ id: "1", session: "s", code: "frame_too_long" });
+    const lengths = frames.filter(({ type }) => type === "frames").map((frame) => JSON.stringify(frame).length);
+    expect(lengths.length).toBeGreaterThan(3);
+    expect(Math.max(...lengths)).toBeLessThan(2.1 * 1024 * 1024);
   });
 
   it("follows, until it is told to stop", async () => {

@@ -4,7 +4,7 @@
  *
  * Invariants:
  * - A frame that cannot be read, a stream that breaks and a command that is refused harm nothing else.
- * - At most one page of each stream is in flight: what is not sent yet is not read yet.
+ * - At most one batch of each stream is in flight: what is not sent yet is not read yet.
  * - Whoever asks and does not read is given so many answers, and then no connection any more.
  */
 import type { StreamFrame } from "../log/index.ts";
@@ -22,13 +22,13 @@ import {
 import { LoomError } from "../protocol/index.ts";
 import { carryOut, type CommandHost, refuse } from "./carry-out.ts";
 import { findFrameId } from "./find-frame-id.ts";
-import { openPlace, readPlace } from "./stream-place.ts";
+import { MAX_FRAME_BYTES, openPlace, readPlace } from "./stream-place.ts";
 
 export interface ControlConnectionOptions extends CommandHost {
   /** Takes the text of one control frame. Where it throws, the connection closes itself. */
   readonly send: (text: string) => void;
   /**
-   * Resolves when there is room for more; streams wait for it before each page. Where it rejects, the connection closes
+   * Resolves when there is room for more; streams wait for it before each batch. Where it rejects, the connection closes
    * itself. Without it nothing is known of how fast the client reads.
    */
   readonly ready?: () => Promise<void>;
@@ -42,6 +42,8 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly maxUnsent?: number;
   /** Characters of one frame from the client. Code `invalid_control`. */
   readonly maxInboundLength?: number;
+  /** Bytes of one frame of a stream; what a receiver reads, unless told otherwise. Code `frame_too_long`. */
+  readonly maxFrameBytes?: number;
   /** Something is sent at least this often; 0: no promise. */
   readonly heartbeatMs?: number;
 }
@@ -74,6 +76,7 @@ export class ControlConnection {
       maxCommands: 100,
       maxUnsent: 1000,
       maxInboundLength: 64 * 1024,
+      maxFrameBytes: MAX_FRAME_BYTES,
       heartbeatMs: 15_000,
       ...options,
     };
@@ -159,8 +162,9 @@ export class ControlConnection {
   /** Resolves to what is to be said at the end; undefined when nobody wants to know. */
   async #stream(frame: SubscribeControl, dialect: string, signal: AbortSignal): Promise<DownFrame | undefined> {
     const { id, session, follow = true, limit = Number.POSITIVE_INFINITY } = frame;
+    const { log, maxFrameBytes } = this.#options;
     try {
-      const opened = await openPlace(this.#options.log, session, { ...readPlace(frame), follow, signal });
+      const opened = await openPlace(log, session, { ...readPlace(frame), follow, maxFrameBytes, signal });
       if (opened === undefined) return undefined;
       try {
         if (signal.aborted) return undefined;

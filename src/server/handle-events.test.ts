@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
 import { openSession } from "../engine/index.ts";
 import { createNdjsonDecoder, createSseDecoder } from "../framing/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
@@ -24,6 +24,12 @@ async function readIds(response: Response): Promise<number[]> {
     if (!outcome.ok) throw new Error(outcome.detail);
     return (JSON.parse(outcome.text) as { event_id: number }).event_id;
   });
+}
+
+interface Frame {
+  readonly type: string;
+  readonly event_id: number;
+  readonly state?: { readonly n: number };
 }
 
 const NDJSON = { headers: { accept: "application/x-ndjson" } };
@@ -53,6 +59,50 @@ describe("events", () => {
     const id = /.*^id: (\S+)$/ms.exec(text)?.[1] as string;
     const rest = await door("/v1/sessions/s/events", { headers: { "last-event-id": id } });
     expect(await readIds(rest)).toEqual([4, 5, 6, 7, 8]);
+    // A browser asks again at the address it was given.
+    const again = await door("/v1/sessions/s/events?after=1&skip=1", { headers: { "last-event-id": id } });
+    expect(await readIds(again)).toEqual([4, 5, 6, 7, 8]);
+    const fresh = await door("/v1/sessions/s/events?after=1&skip=1", { headers: { "last-event-id": "" } });
+    expect(await readIds(fresh)).toEqual([3, 4, 5, 6, 7, 8]);
+  });
+
+  it.each([{}, NDJSON])(
+    "ends within a frame where the next is too long, and says why when asked for it",
+    async (init) => {
+      const log = new MemoryLog();
+      await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
+      const onError = vi.fn();
+      const door = await createDoor({ log, onError, maxFrameBytes: 1100 });
+      const first = await door("/v1/sessions/s/events?modes=values", init);
+      expect(first.status).toBe(200);
+      const bytes = new Uint8Array(await first.arrayBuffer());
+      const decoder = "headers" in init ? createNdjsonDecoder() : createSseDecoder();
+      const frames = decoder.push(bytes).flatMap((outcome) => (outcome.ok ? [JSON.parse(outcome.text) as Frame] : []));
+      expect(frames.map(({ type, state }) => [type, state?.n])).toEqual([
+        ["run_start", undefined],
+        ["values", 1],
+        ["values", 2],
+      ]);
+      const [rest] = decoder.end();
+      expect(rest?.ok === true ? rest.text : rest?.reason).toBe("headers" in init ? "{" : "unfinished_event");
+      expect(onError).toHaveBeenCalledOnce();
+      const again = await door(`/v1/sessions/s/events?modes=values&after=${frames.at(-1)?.event_id}`, init);
+      expect([again.status, await again.json()]).toMatchObject([400, { type: "refusal", code: "frame_too_long" }]);
+    },
+  );
+
+  it("sends states that were put together in chunks, however many a page makes", async () => {
+    const log = new MemoryLog();
+    await writeRecords(log, makeGraphRun("run-1", { steps: 300, list: ["x".repeat(20_000)] }));
+    const door = await createDoor({ log });
+    const response = await door("/v1/sessions/s/events?modes=all");
+    let [largest, sum] = [0, 0];
+    for await (const chunk of response.body ?? []) {
+      largest = Math.max(largest, chunk.length);
+      sum += chunk.length;
+    }
+    expect(sum).toBeGreaterThan(15_000_000);
+    expect(largest).toBeLessThan(1_100_000);
   });
 
   it.each([

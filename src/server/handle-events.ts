@@ -6,19 +6,19 @@
  *   POST /v1/sessions/{id}/commands                                                 one command of the control protocol
  *
  * A stream's answer bears the cursor of its beginning as `loom-cursor`: frames counted from there are counted in a known
- * place, also where the frames themselves tell none.
+ * place, also where the frames themselves tell none. `Last-Event-ID` goes before `after` and `skip`.
  *
  * Invariants:
- * - A stream is read as fast as it is taken: one page at a time.
- * - What goes wrong before the first byte is an answer with a code; afterwards the connection breaks, and never ends
- *   politely, for a polite end means that this is all.
+ * - A stream is read as fast as it is taken: one batch at a time.
+ * - What goes wrong before the first byte is an answer with a code; afterwards the connection breaks, or ends within a
+ *   frame, and never politely, for a polite end means that this is all.
  */
 import { encodeNdjson, encodeSse, encodeSseComment } from "../framing/index.ts";
 import type { StreamFrame } from "../log/index.ts";
 import { isCommand, readUp } from "../protocol/control/index.ts";
-import { ERROR_CODES, type ErrorCode, LoomError } from "../protocol/index.ts";
+import { ERROR_CODES, type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import { carryOut, type CommandHost, refuse } from "./carry-out.ts";
-import { type OpenedStream, openPlace, readPlace } from "./stream-place.ts";
+import { MAX_FRAME_BYTES, type OpenedStream, openPlace, readPlace } from "./stream-place.ts";
 
 export interface EventsHandlerOptions extends CommandHost {
   /** What stands before `/v1`. */
@@ -27,17 +27,22 @@ export interface EventsHandlerOptions extends CommandHost {
   readonly heartbeatMs?: number;
   /** Bytes of the body of a command. Code `invalid_command`. */
   readonly maxCommandBytes?: number;
+  /** Bytes of one frame of a stream; what a receiver reads, unless told otherwise. Code `frame_too_long`. */
+  readonly maxFrameBytes?: number;
 }
 
 interface Written {
   readonly mediaType: string;
   readonly heartbeat: string;
+  /** The beginning of a frame. A stream that ends so has not said all. */
+  readonly cut: string;
   write(frame: StreamFrame): string;
 }
 
 const SSE: Written = {
   mediaType: "text/event-stream",
   heartbeat: encodeSseComment("alive"),
+  cut: "data: {",
   write: ({ text, cursor }) => encodeSse({ id: cursor, data: text }),
 };
 
@@ -45,6 +50,7 @@ const NDJSON: Written = {
   mediaType: "application/x-ndjson",
   // A blank line, which readers of lines skip.
   heartbeat: "\n",
+  cut: "{",
   write: ({ text }) => encodeNdjson(text),
 };
 
@@ -85,12 +91,14 @@ async function openBody(
   { searchParams: asked }: URL,
   session: string,
 ): Promise<Response> {
-  const { log, heartbeatMs = 15_000, onError } = options;
+  const { log, heartbeatMs = 15_000, onError, maxFrameBytes = MAX_FRAME_BYTES } = options;
+  // A browser that connects again asks at the same address: what it has received since tells the header alone.
+  const lastEventId = request.headers.get("last-event-id") ?? "";
   const place = readPlace({
     dialect: asked.get("dialect") ?? undefined,
     modes: readNames(asked, "modes"),
-    after: asked.get("after") ?? request.headers.get("last-event-id") ?? undefined,
-    skip: readCount(asked, "skip"),
+    after: lastEventId === "" ? (asked.get("after") ?? undefined) : lastEventId,
+    skip: lastEventId === "" ? readCount(asked, "skip") : undefined,
     of: asked.get("of") ?? undefined,
   });
   const limit = readCount(asked, "limit") ?? Number.POSITIVE_INFINITY;
@@ -99,7 +107,7 @@ async function openBody(
   const stop = new AbortController();
   if (request.signal.aborted) stop.abort();
   request.signal.addEventListener("abort", () => stop.abort(), { once: true, signal: stop.signal });
-  const opened = await openPlace(log, session, { ...place, follow, signal: stop.signal });
+  const opened = await openPlace(log, session, { ...place, follow, maxFrameBytes, signal: stop.signal });
   // Nobody is left to read this.
   if (opened === undefined) return new Response(null, { status: 499 });
   return new Response(createBody(opened, stop, { written, limit, heartbeatMs, onError }), {
@@ -119,24 +127,32 @@ interface BodyOptions {
   readonly onError: CommandHost["onError"];
 }
 
-/** The text of each page; ends when so many frames were given. */
-async function* createPages(
+/** The text of each batch; ends when so many frames were given. */
+async function* createTexts(
   { batches }: OpenedStream,
-  { written, limit }: BodyOptions,
+  { written, limit, onError }: BodyOptions,
 ): AsyncGenerator<string, void, undefined> {
   let left = limit;
   if (left === 0) return;
-  for await (const batch of batches) {
-    const given = batch.slice(0, left);
-    left -= given.length;
-    yield given.map((frame) => written.write(frame)).join("");
-    if (left <= 0) return;
+  try {
+    for await (const batch of batches) {
+      const given = batch.slice(0, left);
+      left -= given.length;
+      yield given.map((frame) => written.write(frame)).join("");
+      if (left <= 0) return;
+    }
+  } catch (error) {
+    if (!isLoomError(error, "frame_too_long")) throw error;
+    // A connection that breaks takes with it what is under way. All that went before must arrive, for then the reader
+    // asks for this frame first, and is told why it cannot have it.
+    onError?.(error);
+    yield written.cut;
   }
 }
 
 function createBody(opened: OpenedStream, stop: AbortController, options: BodyOptions): ReadableStream<Uint8Array> {
   const { written, heartbeatMs, onError } = options;
-  const pages = createPages(opened, options);
+  const texts = createTexts(opened, options);
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
   let lastWrittenAt = performance.now();
@@ -158,7 +174,7 @@ function createBody(opened: OpenedStream, stop: AbortController, options: BodyOp
     },
     async pull(controller) {
       try {
-        const { done, value } = await pages.next();
+        const { done, value } = await texts.next();
         if (done !== true) {
           lastWrittenAt = performance.now();
           controller.enqueue(encoder.encode(value));

@@ -1,5 +1,6 @@
 /** What a reader asks for, from the texts of a control frame or an address, and the stream that begins there. */
 import { type DialectName, isDialectName } from "../dialects/index.ts";
+import { DEFAULT_MAX_LINE_BYTES } from "../framing/index.ts";
 import { type Log, openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "../log/index.ts";
 import { LoomError, readStreamModes } from "../protocol/index.ts";
 
@@ -13,6 +14,12 @@ export interface AskedPlace {
   /** Any cursor of the session that is meant. */
   readonly of?: string | undefined;
 }
+
+/**
+ * The longest frame that is sent unless told otherwise. Receivers read lines of so many bytes, and messages of twice as
+ * many, in which a frame is at most twice as long; what is around it has to fit as well.
+ */
+export const MAX_FRAME_BYTES: number = DEFAULT_MAX_LINE_BYTES - 4096;
 
 export interface OpenedStream extends StreamPlace {
   readonly batches: AsyncIterable<readonly StreamFrame[]>;
@@ -35,8 +42,8 @@ export function readPlace({ dialect = "loom", modes, after, skip, of }: AskedPla
 }
 
 /**
- * Resolves when the place is known to be good, without waiting for anything to come; what is wrong with it rejects. The
- * same stream goes on, so nothing is skipped twice. Undefined where it was aborted before that.
+ * Resolves when the place is known to be good, without waiting for anything to come that is not there yet; what is wrong
+ * with it, or with the first frame, rejects: whoever was cut off there is told why when they ask again. The same stream goes on, so nothing is skipped twice. Undefined where it was aborted before that.
  */
 export async function openPlace(
   log: Log,

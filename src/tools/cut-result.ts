@@ -14,7 +14,9 @@ const MAX_DATA_BYTES = 400_000;
 export interface FittedResult {
   readonly text: string;
   /** Absent where there is none, or too much of it: the model has been told, and half of it would mislead programs. */
-  readonly data?: { readonly value: Json; readonly bytes: number };
+  readonly output?: Json;
+  /** Of both, nearly. */
+  readonly bytes: number;
 }
 
 export function cutResult(
@@ -26,14 +28,15 @@ export function cutResult(
   const limit = whole.length <= MAX_TEXT_BYTES / 6 ? maxCharacters : Math.min(maxCharacters, findFit(whole));
   const fitted = whole.length <= limit ? whole : `${whole.slice(0, limit)}\n${describeCut(whole.length, limit)}`;
   const data = output === undefined ? undefined : fitData(output);
-  return { text: fitted.toWellFormed(), ...(data === undefined ? {} : { data }) };
+  const bytes = Buffer.byteLength(fitted) + (data?.bytes ?? 0);
+  return { text: fitted.toWellFormed(), bytes, ...(data === undefined ? {} : { output: data.value }) };
 }
 
 function describeCut(length: number, limit: number): string {
   return `[cut: the result has ${length} characters; these are the first ${limit}]`;
 }
 
-function fitData(output: Json): FittedResult["data"] {
+function fitData(output: Json): { readonly value: Json; readonly bytes: number } | undefined {
   const { value, isCut } = toJson(output);
   if (isCut) return undefined;
   const bytes = Buffer.byteLength(JSON.stringify(value));

@@ -1,8 +1,10 @@
+import { ReadableStream as WebStream } from "node:stream/web";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { z as mini } from "zod/mini";
 import { isLoomError } from "../protocol/index.ts";
 import { defineTool, type ToolDefinition } from "./define-tool.ts";
+import { describeFailure } from "./describe-failure.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { toolResult } from "./tool-result.ts";
@@ -197,6 +199,52 @@ describe("what a tool returns", () => {
     );
     // One more than may be told: then it is cut, and said so.
     expect(await tool.execute({ n: 1 }, contextWith())).toEqual({ text: "abcabcab" });
+  });
+
+  it("comes bit by bit from whatever gives it so", async () => {
+    function* steps() {
+      yield "a";
+      yield "b";
+      return 5;
+    }
+    const bytes = new TextEncoder().encode("龍 and 🙂");
+    const stream = () => WebStream.from([bytes.slice(0, 2), bytes.slice(2, 8), bytes.slice(8)]);
+    const iterable = { [Symbol.asyncIterator]: () => stream()[Symbol.asyncIterator]() };
+    for (const [make, text, printed] of [
+      [steps, "5", "ab"],
+      [stream, "龍 and 🙂", "龍 and 🙂"],
+      [() => iterable, "龍 and 🙂", "龍 and 🙂"],
+    ] as const) {
+      let heard = "";
+      const context = contextWith((said) => void (heard += said));
+      expect((await define(make).execute({}, context)).text).toBe(text);
+      expect(heard).toBe(printed);
+    }
+    expect((await define(() => [1, 2]).execute({}, contextWith())).text).toBe("[1,2]");
+  });
+
+  it("ends although a generator never does", async () => {
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(new Error("late")), 20);
+    const tool = define(function* () {
+      for (;;) yield "x";
+    });
+    await expect(tool.execute({}, contextWith(undefined, abort.signal))).rejects.toThrow("late");
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ["an error", () => new Error("no such city"), "no such city"],
+    ["a response", () => new Response("hidden"), "The tool returned Response, which has no form in JSON."],
+    ["a blob", () => new Blob(["hidden"]), "The tool returned Blob, which has no form in JSON."],
+    ["data without a form", () => toolResult({ output: /x/ }), "The tool returned RegExp, which has no form in JSON."],
+  ])("is no success where it is %s", async (_name, make, message) => {
+    await expect(define(make).execute({}, contextWith())).rejects.toThrow(message);
+  });
+
+  it("says what was thrown, and no more than its message", () => {
+    expect(describeFailure({ message: "out of stock", key: "sk-1" })).toBe("out of stock");
+    expect(describeFailure({ code: 5, key: "sk-1" })).toBe("an error without words");
+    expect(describeFailure("plain")).toBe("plain");
   });
 
   it("comes from a generator that is left when the signal says so", async () => {

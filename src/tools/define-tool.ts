@@ -2,6 +2,7 @@
  * Makes a tool of a name, a schema and a function. Here a definition is held against what every provider accepts, so
  * that a mistake shows when the program starts and not in the middle of a run. It knows no run.
  */
+import { setImmediate as turn } from "node:timers/promises";
 import { describeValue, isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { describeFailure } from "./describe-failure.ts";
@@ -23,7 +24,7 @@ export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptio
   /** When the user must agree first; `never` when absent. */
   readonly approval?: ApprovalPolicy<OutputOf<Schema>>;
   /**
-   * Gives the result: a text, any JSON, what `toolResult` makes, or nothing; or a promise of it. An async generator
+   * Gives the result: a text, any JSON, what `toolResult` makes, or nothing; or a promise of it. A generator or a stream
    * prints what it yields, and returns the result; where it returns nothing, the result is what it has printed.
    */
   readonly execute: (input: OutputOf<Schema>, context: ToolContext) => unknown;
@@ -61,12 +62,13 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
       }
     },
     needsApproval(value) {
-      return typeof approval === "function" ? approval(value) : approval === "always";
+      return typeof approval === "function" ? approval(value) : approval !== "never";
     },
     async execute(value, context) {
       const made = await execute(value, context);
-      if (!isGenerator(made)) return asToolResult(made);
-      return drain(made, context, options.maxResultCharacters ?? DEFAULT_LIMITS.maxResultCharacters);
+      const steps = findSteps(made);
+      if (steps === undefined) return asToolResult(made);
+      return drain(steps, context, options.maxResultCharacters ?? DEFAULT_LIMITS.maxResultCharacters);
     },
   };
   assertTool(tool);
@@ -97,6 +99,7 @@ const LIMITS = [
   "maxResultCharacters",
   "maxPrintedCharacters",
   "maxEvents",
+  "maxShownBytes",
 ] as const;
 /** The longest a timer can run. */
 const MAX_LIMIT = 2 ** 31 - 1;
@@ -129,21 +132,30 @@ function readJsonSchema(name: string, input: StandardSchema): JsonObject {
   }
 }
 
-type Generator = AsyncIterator<unknown, unknown, void>;
+type Steps = AsyncIterator<unknown, unknown, void> | Iterator<unknown, unknown, void>;
 
-function isGenerator(value: unknown): value is Generator {
-  if (typeof value !== "object" || value === null || !(Symbol.asyncIterator in value)) return false;
-  return "next" in value && typeof value.next === "function";
+/** What comes bit by bit: a generator of either kind, a stream. A list is a value. */
+function findSteps(value: unknown): Steps | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Symbol.asyncIterator in value) return (value as AsyncIterable<unknown, unknown, void>)[Symbol.asyncIterator]();
+  const isGenerator = Symbol.iterator in value && "next" in value && typeof value.next === "function";
+  return isGenerator ? (value as Iterable<unknown, unknown, void>)[Symbol.iterator]() : undefined;
 }
 
-async function drain(generator: Generator, { signal, print, ready }: ToolContext, limit: number): Promise<ToolResult> {
+/** Steps after which others get their turn: time-outs too must be able to come. */
+const STEPS_AT_ONCE = 64;
+
+async function drain(steps: Steps, { signal, print, ready }: ToolContext, limit: number): Promise<ToolResult> {
+  const decoder = new TextDecoder();
   let printed = "";
   try {
-    for (;;) {
-      const step = await generator.next();
+    for (let count = 1; ; count++) {
+      const step = await steps.next();
       if (step.done === true) return asToolResult(step.value ?? (printed === "" ? undefined : printed));
+      if (count % STEPS_AT_ONCE === 0) await turn();
       signal.throwIfAborted();
-      const text = showValue(step.value);
+      const { value } = step;
+      const text = value instanceof Uint8Array ? decoder.decode(value, { stream: true }) : showValue(value);
       // One more than is kept, so that whoever cuts the result can see that there was more.
       if (printed.length <= limit) printed += text.slice(0, limit + 1 - printed.length);
       print(text);
@@ -151,7 +163,7 @@ async function drain(generator: Generator, { signal, print, ready }: ToolContext
     }
   } catch (error) {
     // Its `finally` must run; what it does there is nobody's business any more.
-    void (async () => generator.return?.())().catch(() => undefined);
+    void (async () => steps.return?.())().catch(() => undefined);
     throw error;
   }
 }

@@ -7,14 +7,16 @@ const MAX_LENGTH = 2000;
 const STACK_LINE = /^\s+at .*$/;
 
 export function describeFailure(error: unknown): string {
-  const lines = readMessage(error)
-    .slice(0, 10 * MAX_LENGTH)
-    .split("\n");
-  const shown = lines
-    .filter((line) => !STACK_LINE.test(line))
-    .join("\n")
-    .trim();
+  const shown = dropStack(readMessage(error).slice(0, 10 * MAX_LENGTH)).trim();
   return shorten(shown === "" ? "an error without words" : shown, MAX_LENGTH);
+}
+
+/** The text without its lines of a stack. */
+export function dropStack(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => !STACK_LINE.test(line))
+    .join("\n");
 }
 
 /** The text, or its beginning and a sign that there is more. */
@@ -22,9 +24,12 @@ export function shorten(text: string, length: number): string {
   return text.length <= length ? text.toWellFormed() : `${text.slice(0, length).toWellFormed()}…`;
 }
 
+/** Of an object that is no error only its message: what else is in it may be nobody's business. */
 function readMessage(error: unknown): string {
   try {
-    return String(error instanceof Error ? error.message : error);
+    if (typeof error !== "object" || error === null) return String(error);
+    const { message } = error as { readonly message?: unknown };
+    return typeof message === "string" ? message : "";
   } catch {
     return "";
   }

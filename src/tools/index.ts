@@ -31,6 +31,7 @@ export { toolResult, type ToolResultParts } from "./tool-result.ts";
 export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";
 export type {
   ApprovalPolicy,
+  CheckedInput,
   ShownEvent,
   Tool,
   ToolCall,

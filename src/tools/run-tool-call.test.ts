@@ -17,7 +17,13 @@ describe("a call that is run", () => {
       print("b");
       return { n };
     });
-    expect(await run(tool, host)).toEqual({ callId: "c1", name: "tool", result: '{"n":1}', isError: false });
+    expect(await run(tool, host)).toEqual({
+      callId: "c1",
+      name: "tool",
+      result: '{"n":1}',
+      isError: false,
+      output: { n: 1 },
+    });
     expect(host.events).toEqual([
       { type: "tool_start", call_id: "c1", name: "tool" },
       { type: "tool_output", call_id: "c1", name: "tool", content: "a" },
@@ -186,7 +192,7 @@ describe("approval", () => {
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: { n: 2 } }));
     const host = record({ requestApproval: asked });
     const tool = toolOf(({ n }) => `ran with ${n}`, { approval: "always", approvalMs: 77 });
-    expect((await run(tool, host)).result).toBe("ran with 2");
+    expect((await run(tool, host)).result).toBe('The user changed the arguments to {"n":2}.\nran with 2');
     expect(asked.mock.calls).toEqual([[{ callId: "c1", name: "tool", arguments: { n: 1 }, expiresInMs: 77 }]]);
   });
 
@@ -230,16 +236,26 @@ describe("approval", () => {
 
   it("stays asked for after a restart, and a start that was written is not written again", async () => {
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: { n: 9 } }));
-    const host = record({ requestApproval: asked, recall: () => ({ asked: true, started: true }) });
-    expect(
-      (
-        await run(
-          toolOf(({ n }) => n),
-          host,
-        )
-      ).result,
-    ).toBe("9");
+    const host = record({ requestApproval: asked, recall: () => ({ asked: { n: 1 }, started: true }) });
+    const tool = toolOf(({ n }) => n);
+    expect((await run(tool, host)).result).toBe('The user changed the arguments to {"n":9}.\n9');
     expect(host.types()).toEqual(["tool_end"]);
+  });
+
+  it("stays asked as it was, though the tool is another now, or gone", async () => {
+    const before = { n: "as it was" };
+    const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: before }));
+    const host = record({ requestApproval: asked, recall: () => ({ asked: before, started: false }) });
+    expect(
+      await run(
+        toolOf(({ n }) => n),
+        host,
+      ),
+    ).toMatchObject({ errorCode: "invalid_arguments" });
+    const call = { callId: "c", name: "gone", input: {}, rawInput: "{}" };
+    expect(await runToolCall(call, createToolbox([]), host)).toMatchObject({ errorCode: "unknown_tool" });
+    expect(asked.mock.calls).toHaveLength(2);
+    expect(asked).toHaveBeenLastCalledWith({ callId: "c", name: "gone", arguments: before });
   });
 });
 
@@ -412,20 +428,33 @@ describe("a tool that fails", () => {
   });
 
   it("may not show without end", async () => {
-    const large = "x".repeat(900_000);
+    const large = "x".repeat(500_000);
     const tool = toolOf((_input, { show }) => {
       for (let i = 0; i < 20; i++) show({ type: "custom", value: large });
     });
     const host = record();
     expect((await run(tool, host)).errorCode).toBe("event_too_large");
-    expect(host.types().filter((type) => type === "custom")).toHaveLength(9);
-    expect(
-      (
-        await run(
-          toolOf((_input, { show }) => show({ type: "custom", value: large + large })),
-          record(),
-        )
-      ).errorCode,
-    ).toBe("event_too_large");
+    expect(host.types().filter((type) => type === "custom")).toHaveLength(16);
+  });
+
+  it("is told what is too large to show, and can go on", async () => {
+    const show = (characters: number, options = {}) =>
+      toolOf((_input, context) => {
+        try {
+          // Three bytes each.
+          context.show({ type: "custom", value: "龍".repeat(characters) });
+          return "shown";
+        } catch (error) {
+          context.show({ type: "custom", value: "a summary" });
+          return (error as Error).message;
+        }
+      }, options);
+    expect((await run(show(170_000), record())).result).toBe("shown");
+    const host = record();
+    expect((await run(show(180_000), host)).result).toBe(
+      "Too much to show: 540028 bytes of `custom`; one thing may have 524288.",
+    );
+    expect(host.types()).toEqual(["tool_start", "custom", "tool_end"]);
+    expect((await run(show(180_000, { maxShownBytes: 600_000 }), record())).result).toBe("shown");
   });
 });

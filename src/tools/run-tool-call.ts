@@ -11,6 +11,7 @@
  * - A tool that was left behind, because it ran out of time or the run ended, is heard no more.
  */
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import {
   type ErrorEvent,
   isLoomError,
@@ -38,29 +39,44 @@ interface Ending extends ToolResult {
   readonly thrown?: { readonly error: unknown };
 }
 
-type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly ending: Ending };
+type Checked =
+  | { readonly ok: true; readonly value: unknown; readonly arguments?: JsonObject }
+  | { readonly ok: false; readonly ending: Ending };
+
+/** What the model must know before the result, such as that the user changed what it asked for. */
+type Agreed = Checked & { readonly note?: string };
 
 /** Characters of the names a model is given when it asks for a tool that does not exist. */
 const MAX_NAMES_LENGTH = 2000;
+/** Characters of the arguments as the user changed them, in what the model is told. */
+const MAX_CHANGED_LENGTH = 2000;
 
 export async function runToolCall(call: ToolCall, toolbox: Toolbox, host: ToolHost): Promise<ToolOutcome> {
   const { signal } = host;
   signal.throwIfAborted();
   const tool = toolbox.find(call.name);
-  if (tool === undefined) return endCall(call, host, {}, refuse("unknown_tool", describeUnknown(call.name, toolbox)));
+  if (tool === undefined) {
+    const { callId, name } = call;
+    const asked = host.recall?.(callId)?.asked;
+    // A question that stands must be answered before its call can end.
+    if (asked !== undefined) await untilAborted(host.requestApproval({ callId, name, arguments: asked }), signal);
+    return endCall(call, host, {}, refuse("unknown_tool", describeUnknown(call.name, toolbox)));
+  }
 
-  const checked = await untilAborted(agree(call, tool, host), signal);
-  if (!checked.ok) return endCall(call, host, tool, checked.ending);
+  const agreed = await untilAborted(agree(call, tool, host), signal);
+  const { note } = agreed;
+  if (!agreed.ok) return endCall(call, host, tool, agreed.ending, { note });
 
   let release;
   try {
     release = await toolbox.enter(tool.name, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return endCall(call, host, tool, fail(error));
+    return endCall(call, host, tool, fail(error), { note });
   }
   try {
-    return await carryOut(call, tool, host, checked.value);
+    const { ending, durationMs } = await carryOut(call, tool, host, agreed.value);
+    return await endCall(call, host, tool, ending, { note, durationMs });
   } finally {
     // Also where the tool was left behind: one that hangs must not block all others.
     release();
@@ -68,15 +84,17 @@ export async function runToolCall(call: ToolCall, toolbox: Toolbox, host: ToolHo
 }
 
 /** The arguments to run the tool with, once they are right and the user has agreed where that is needed. */
-async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Checked> {
+async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Agreed> {
   const { callId, name } = call;
-  const read = readArguments(call);
-  if (!read.ok) return { ok: false, ending: refuse("invalid_arguments", read.message) };
-  const checked = await validate(tool, read.input, host.signal);
-  if (!checked.ok) return checked;
-  // What was asked before a restart stays asked, whatever the policy says now.
-  if (host.recall?.(callId)?.asked !== true && !(await needsApproval(tool, checked.value, host.signal))) return checked;
-
+  // What was asked before a restart stays asked as it was, whatever schema and policy say now.
+  let asked = host.recall?.(callId)?.asked;
+  if (asked === undefined) {
+    const read = readArguments(call);
+    if (!read.ok) return { ok: false, ending: refuse("invalid_arguments", read.message) };
+    const checked = await validate(tool, read.input, host.signal);
+    if (!checked.ok || !(await needsApproval(tool, checked.value, host.signal))) return checked;
+    asked = checked.arguments ?? read.input;
+  }
   // Whoever waits for this has left; nobody must be asked any more.
   host.signal.throwIfAborted();
   const {
@@ -86,7 +104,7 @@ async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Checke
   } = await host.requestApproval({
     callId,
     name,
-    arguments: read.input,
+    arguments: asked,
     ...(tool.approvalMs === undefined ? {} : { expiresInMs: tool.approvalMs }),
   });
   const why = reason === undefined || reason.trim() === "" ? "" : ` The reason given: ${shorten(reason, 2000)}`;
@@ -97,8 +115,14 @@ async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Checke
     };
   if (decision !== "approved")
     return { ok: false, ending: refuse("tool_rejected", `The user refused this call; it was not run.${why}`) };
-  // The user may have edited them.
-  return validate(tool, agreed, host.signal);
+  const isChanged = !isDeepStrictEqual(withoutForm(asked), withoutForm(agreed));
+  const note = `The user changed the arguments to ${shorten(JSON.stringify(agreed), MAX_CHANGED_LENGTH)}.`;
+  return { ...(await validate(tool, agreed, host.signal)), ...(isChanged ? { note } : {}) };
+}
+
+/** As the log gives it back: it knows no -0. */
+function withoutForm(input: JsonObject): unknown {
+  return JSON.parse(JSON.stringify(input));
 }
 
 async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<Checked> {
@@ -149,7 +173,12 @@ async function withinTime<T>(
   }
 }
 
-async function carryOut(call: ToolCall, tool: Tool, host: ToolHost, input: unknown): Promise<ToolOutcome> {
+async function carryOut(
+  call: ToolCall,
+  tool: Tool,
+  host: ToolHost,
+  input: unknown,
+): Promise<{ readonly ending: Ending; readonly durationMs: number }> {
   const { callId, name } = call;
   const { signal, now = Date.now } = host;
   const output = new ToolOutput(host, call, tool);
@@ -164,7 +193,7 @@ async function carryOut(call: ToolCall, tool: Tool, host: ToolHost, input: unkno
   await untilAborted(output.flush(), signal);
   if (output.failure !== undefined) throw output.failure.error;
   const refused = output.refusal === undefined || ending.thrown !== undefined ? ending : fail(output.refusal);
-  return endCall(call, host, tool, refused, Math.max(0, now() - startedAt));
+  return { ending: refused, durationMs: Math.max(0, now() - startedAt) };
 }
 
 /** Runs the tool, and gives how it went. Rejects only when the run is over. */
@@ -213,27 +242,29 @@ async function endCall(
   host: ToolHost,
   limits: Pick<Tool, "maxResultCharacters">,
   ending: Ending,
-  durationMs?: number,
+  { note, durationMs }: { readonly note?: string | undefined; readonly durationMs?: number } = {},
 ): Promise<ToolOutcome> {
   host.signal.throwIfAborted();
-  const { text, data } = cutResult(ending, limits.maxResultCharacters);
+  const { text, output, bytes } = cutResult(ending, limits.maxResultCharacters);
+  const result = note === undefined ? text : `${note}\n${text}`;
   const isError = ending.isError === true;
+  const given = output === undefined ? {} : { output };
   const end: ToolEndEvent = {
     type: "tool_end",
     call_id: callId,
     name,
-    result: text,
+    result,
     is_error: isError,
-    ...(data === undefined ? {} : { output: data.value }),
+    ...given,
     ...(ending.code === undefined ? {} : { error_code: ending.code }),
     ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
   };
-  await makeRoom(host, text.length + (data?.bytes ?? 0) + 512);
+  await makeRoom(host, bytes + (note?.length ?? 0) + 512);
   const write = async (event: LoomEvent): Promise<unknown> => host.emit(event);
   const written = [write(end)];
   if (ending.thrown !== undefined) written.push(write(describeError(callId, ending, ending.thrown.error, host)));
   await untilAborted(Promise.all(written), host.signal);
-  return { callId, name, result: text, isError, ...(ending.code === undefined ? {} : { errorCode: ending.code }) };
+  return { callId, name, result, isError, ...given, ...(ending.code === undefined ? {} : { errorCode: ending.code }) };
 }
 
 function describeError(callId: string, { text, code }: Ending, error: unknown, host: ToolHost): ErrorEvent {

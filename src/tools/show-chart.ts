@@ -51,7 +51,7 @@ export function createChartTool(): Tool {
       },
       required: ["kind", "labels", "series"],
     }),
-    idempotent: true,
+    // Not to be run twice: it would show twice.
     execute: ({ kind, title, description, axis = "label", labels, series }, { show }) => {
       const fault = findFault(kind, labels.length, series);
       if (fault !== undefined) return toolResult({ text: `${fault} Nothing was shown.`, isError: true });

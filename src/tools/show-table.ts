@@ -34,7 +34,7 @@ export function createTableTool(): Tool {
       },
       required: ["columns", "rows"],
     }),
-    idempotent: true,
+    // Not to be run twice: it would show twice.
     execute: ({ name, description, columns, rows }, { show }) => {
       const wrong = rows.findIndex((row) => row.length !== columns.length);
       if (wrong >= 0)

@@ -19,10 +19,16 @@ export interface ToolHost {
   /** Asks the user, or gives the answer that came before a restart. */
   requestApproval(request: ToolApprovalRequest): Promise<ToolApprovalAnswer>;
   /** What the log knows of the call, where the run goes on after its process died. */
-  recall?(callId: string): { readonly asked: boolean; readonly started: boolean } | undefined;
+  recall?(callId: string): RecalledCall | undefined;
   /** Told what a tool has thrown, whole; users see its message, and the id. */
   onError?(error: unknown, errorId: string): void;
   readonly now?: () => number;
+}
+
+export interface RecalledCall {
+  /** The arguments the user was asked about, if that was so. */
+  readonly asked: JsonObject | undefined;
+  readonly started: boolean;
 }
 
 export interface ToolApprovalRequest {

@@ -4,4 +4,5 @@ export const DEFAULT_LIMITS = {
   maxResultCharacters: 100_000,
   maxPrintedCharacters: 1024 * 1024,
   maxEvents: 10_000,
+  maxShownBytes: 512 * 1024,
 } as const;

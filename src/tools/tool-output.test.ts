@@ -1,4 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { record, type Recording, run, toolOf } from "../../test/tool-recorder.ts";
 
@@ -16,7 +17,34 @@ describe("what a tool prints", () => {
     const pieces = contents(host);
     expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(32 * 1024);
     expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
-    expect(pieces.join("")).toBe(`${text.slice(0, 60_000).toWellFormed()}\n[cut: a call may print 60000 characters]\n`);
+    expect(pieces.join("")).toBe(`${text.slice(0, 59_999)}\n[cut: a call may print 60000 characters]\n`);
+  });
+
+  it("is whole characters, however they were cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: fc.constantFrom("a", "龍", "🙂") }),
+        fc.array(fc.nat(8), { minLength: 1 }),
+        async (text, sizes) => {
+          const host = record();
+          const tool = toolOf((_input, { print }) => {
+            for (let at = 0, step = 0; at < text.length; step++) {
+              const size = (sizes[step % sizes.length] ?? 0) + (step % 2);
+              print(text.slice(at, at + size));
+              at += size;
+            }
+          });
+          await run(tool, host);
+          expect(contents(host).join("")).toBe(text);
+        },
+      ),
+    );
+    const host = record();
+    await run(
+      toolOf((_input, { print }) => print("half \ud83d")),
+      host,
+    );
+    expect(contents(host).join("")).toBe("half \ufffd");
   });
 
   it("is cut once, and nothing follows", async () => {

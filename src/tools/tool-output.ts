@@ -25,8 +25,6 @@ import type { ShownEvent, ToolCall, ToolOptions } from "./tool.ts";
 /** Characters of one `tool_output`: an event may have 1 MiB, and a character six bytes of it. */
 const MAX_PIECE = 32 * 1024;
 const MAX_MESSAGE = 1000;
-/** Bytes of one thing that is shown; an event may have 1 MiB with its envelope. Code `event_too_large`. */
-const MAX_SHOWN_BYTES = 1_000_000;
 /** Bytes of all that one call shows. Code `event_too_large`. */
 const MAX_SHOWN_TOTAL = 8 * 1024 * 1024;
 const SHOWN: ReadonlySet<string> = new Set(["data", "image", "todo_list", "todo_update", "custom"]);
@@ -43,6 +41,7 @@ export class ToolOutput {
   readonly #name: string;
   readonly #maxPrinted: number;
   readonly #maxEvents: number;
+  readonly #maxShown: number;
   #queue: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   /** Those shown that are not known to be written. */
@@ -50,6 +49,8 @@ export class ToolOutput {
   #isClosed = false;
   #isCut = false;
   #printed = 0;
+  /** The first half of a character whose second is yet to be printed. */
+  #half = "";
   #shownBytes = 0;
   #events = 0;
   #progress = "";
@@ -63,6 +64,7 @@ export class ToolOutput {
     this.#name = call.name;
     this.#maxPrinted = options.maxPrintedCharacters ?? DEFAULT_LIMITS.maxPrintedCharacters;
     this.#maxEvents = options.maxEvents ?? DEFAULT_LIMITS.maxEvents;
+    this.#maxShown = options.maxShownBytes ?? DEFAULT_LIMITS.maxShownBytes;
   }
 
   /** Something the tool has shown was refused: the tool's mistake. */
@@ -77,10 +79,17 @@ export class ToolOutput {
 
   print(said: string): void {
     if (this.#isClosed || this.#isCut) return;
-    const text = showValue(said);
+    const text = this.#half + showValue(said);
+    const end = isFirstHalf(text, text.length - 1) ? text.length - 1 : text.length;
+    this.#half = text.slice(end);
+    this.#printText(text.slice(0, end));
+  }
+
+  #printText(text: string): void {
     const room = this.#maxPrinted - this.#printed;
     const isLast = this.#events >= this.#maxEvents && !this.#joins(text);
-    const kept = isLast ? "" : text.slice(0, room).toWellFormed();
+    const fits = text.length > room && isFirstHalf(text, room - 1) ? room - 1 : room;
+    const kept = isLast ? "" : text.slice(0, fits).toWellFormed();
     for (let at = 0; at < kept.length;) {
       const end = endOfPiece(kept, at);
       this.#printPiece(kept.slice(at, end));
@@ -115,13 +124,15 @@ export class ToolOutput {
   show(event: ShownEvent): void {
     if (this.#isClosed) return;
     const { copy, bytes } = copyShown(event);
-    this.#shownBytes += bytes;
-    if (bytes > MAX_SHOWN_BYTES || this.#shownBytes > MAX_SHOWN_TOTAL || this.#events++ >= this.#maxEvents)
-      throw new LoomError("event_too_large", `a call cannot show so much: ${bytes} bytes of ${event.type}`, {
+    const tooMuch = this.#findTooMuch(bytes);
+    if (tooMuch !== undefined)
+      throw new LoomError("event_too_large", `Too much to show: ${bytes} bytes of \`${event.type}\`; ${tooMuch}.`, {
         bytes,
-        limit: MAX_SHOWN_BYTES,
+        limit: this.#maxShown,
         total: MAX_SHOWN_TOTAL,
       });
+    this.#shownBytes += bytes;
+    this.#events++;
     this.#push(copy, bytes);
     if (this.#refusal !== undefined) throw this.#refusal;
   }
@@ -135,7 +146,9 @@ export class ToolOutput {
 
   /** The tool is heard no more. */
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    if (!this.#isCut) this.#printText(this.#half);
   }
 
   /** Resolves when all that was said is written; things shown, durably. Never rejects: see `failure`. */
@@ -172,6 +185,12 @@ export class ToolOutput {
     }
     this.#events++;
     this.#push(this.#outputOf(piece), bytesOf(piece));
+  }
+
+  #findTooMuch(bytes: number): string | undefined {
+    if (bytes > this.#maxShown) return `one thing may have ${this.#maxShown}`;
+    if (this.#shownBytes + bytes > MAX_SHOWN_TOTAL) return `all of one call may have ${MAX_SHOWN_TOTAL}`;
+    return this.#events >= this.#maxEvents ? `a call may have ${this.#maxEvents} events` : undefined;
   }
 
   /** True when a text can be added to the last one that waits. */
@@ -225,8 +244,13 @@ function bytesOf(text: string): number {
 function endOfPiece(text: string, start: number): number {
   const end = start + MAX_PIECE;
   if (end >= text.length) return text.length;
-  const code = text.charCodeAt(end - 1);
-  return code >= 0xd800 && code <= 0xdbff ? end - 1 : end;
+  return isFirstHalf(text, end - 1) ? end - 1 : end;
+}
+
+/** True for a code unit that needs another to be a character. */
+function isFirstHalf(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0xd800 && code <= 0xdbff;
 }
 
 /** What a tool shows is checked here and copied: it may wait, and the tool may change it meanwhile. */

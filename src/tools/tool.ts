@@ -49,6 +49,8 @@ export interface ToolOptions {
   readonly maxPrintedCharacters?: number;
   /** How often one call may print, report or show; 10,000 when absent. What it prints beyond that is cut, and said so. */
   readonly maxEvents?: number;
+  /** Bytes of one thing that is shown, as JSON; 524,288 when absent. Code `event_too_large`. */
+  readonly maxShownBytes?: number;
 }
 
 /** A tool as agents hold it; made by `defineTool`, or by an MCP server. */
@@ -58,12 +60,19 @@ export interface Tool extends ToolOptions {
   /** JSON Schema of the arguments, for the model. */
   readonly inputSchema: JsonObject;
   /** The arguments as the tool wants them, or what is wrong with them, in words the model can act on. */
-  validate(
-    input: JsonObject,
-  ): Promise<{ readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string }>;
+  validate(input: JsonObject): Promise<CheckedInput>;
   needsApproval(input: unknown): boolean | Promise<boolean>;
   execute(input: unknown, context: ToolContext): Promise<ToolResult>;
 }
+
+export type CheckedInput =
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      /** What the user is asked about; as the model wrote it when absent. */
+      readonly arguments?: JsonObject;
+    }
+  | { readonly ok: false; readonly message: string };
 
 export interface ToolResult {
   /** What the model is told. */
@@ -89,5 +98,6 @@ export interface ToolOutcome {
   readonly name: string;
   readonly result: string;
   readonly isError: boolean;
+  readonly output?: Json;
   readonly errorCode?: string;
 }

@@ -1,10 +1,10 @@
 /** Streams of which only some kinds of events were asked for, end to end: nothing that was asked for is missing. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { connect, createLoomReceiver, type TurnView } from "../../src/client/index.ts";
+import { connect, createLoomReceiver, createReceiver, type TurnView } from "../../src/client/index.ts";
 import { createStreamCheck, DIALECTS } from "../../src/dialects/index.ts";
 import { exportSession, type Log, MemoryLog, openStream } from "../../src/log/index.ts";
-import { STREAM_MODES, type StreamMode, type StreamModes } from "../../src/protocol/index.ts";
+import { RunStates, STREAM_MODES, type StreamMode, type StreamModes } from "../../src/protocol/index.ts";
 import { gather, makeGraphRun, makeRun, statefulSessionArbitrary, writeRecords } from "../log-sessions.ts";
 import { STAGES } from "./transport-stages.ts";
 
@@ -35,7 +35,7 @@ function statesOf({ nodes, values, checkpoints }: TurnView) {
 
 describe.each(STAGES)("$name", ({ setStage }) => {
   it.each<[string, StreamModes | undefined, object]>([
-    ["everything but deltas", undefined, { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 1 }],
+    ["everything but states", undefined, { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
     ["all", "all", { text: "1 2 3 ", nodes: 3, values: STATE, checkpoints: 4 }],
     ["values", ["values"], { text: "1 2 3 ", nodes: 0, values: STATE, checkpoints: 0 }],
     ["nodes and updates", ["nodes", "updates"], { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
@@ -65,6 +65,31 @@ describe.each(STAGES)("$name", ({ setStage }) => {
     await stage.close();
   });
 
+  it("states that are long and many arrive", async () => {
+    const stage = await setStage();
+    // 50 KB are stored, and 25 MB sent.
+    await writeRecords(stage.log, makeGraphRun("run-1", { steps: 500, list: ["x".repeat(50_000)] }));
+    const receiver = createLoomReceiver();
+    const { transport } = stage;
+    const { done } = connect(receiver, { transport, session: "s", follow: false, modes: ["values"] });
+    expect(await done).toMatchObject({ status: "complete", verified: true });
+    expect(receiver.getSnapshot().sessions[0]?.turns[0]?.values).toMatchObject({ n: 500 });
+    await stage.close();
+  });
+
+  it("a state that is longer than a frame may be ends the stream by its name, after all that came before", async () => {
+    const stage = await setStage();
+    await writeRecords(stage.log, makeGraphRun("run-1", { steps: 12, padding: "x".repeat(900_000) }), 1);
+    const receiver = createLoomReceiver();
+    const { transport } = stage;
+    const { done } = connect(receiver, { transport, session: "s", modes: ["values"] });
+    expect(await done).toMatchObject({ status: "failed", reason: { code: "frame_too_long" } });
+    const [session] = receiver.getSnapshot().sessions;
+    expect(session?.issues).toEqual([]);
+    expect(session?.turns[0]?.values).toMatchObject({ n: 9 });
+    await stage.close();
+  });
+
   it("what is no mode is refused by its name", async () => {
     const stage = await setStage();
     await writeRecords(stage.log, makeRun("run-1"));
@@ -90,6 +115,32 @@ describe("a filtered stream", () => {
         const check = createStreamCheck(DIALECTS.loom);
         const texts = await readTexts(log, modes);
         expect([...texts.flatMap((text) => check.check(text).issues), ...check.end()]).toEqual([]);
+      }),
+    );
+  });
+
+  it.each([
+    ["export", { dialect: "export" }],
+    ["loom without an envelope", { dialect: "loom", encoderOptions: { envelope: false } }],
+  ] as const)("as %s, where no frame says what is before it, counts the frames that were sent", async (_name, form) => {
+    const log = new MemoryLog();
+    await writeGraphRuns(log);
+    await fc.assert(
+      fc.asyncProperty(chosen, async (modes) => {
+        const frames = (await gather(openStream(log, "s", { ...form, modes }))).flat();
+        const check = createStreamCheck(DIALECTS[form.dialect]);
+        const issues = [...frames.flatMap(({ text }) => check.check(text).issues), ...check.end()];
+        expect(issues.filter(({ rule }) => rule !== "envelope-missing")).toEqual([]);
+        const receiver = createReceiver();
+        const source = receiver.open({ dialect: form.dialect });
+        for (const { text } of frames) source.push(text);
+        source.end();
+        expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject({ status: "complete" });
+        // One that was left out by mistake is missed.
+        const lossy = createStreamCheck(DIALECTS[form.dialect]);
+        const left = frames.toSpliced(1, 1);
+        const found = left.flatMap(({ text }) => lossy.check(text).issues);
+        if (modes?.includes("messages") === true) expect(found.some(({ rule }) => rule === "run-end-proof")).toBe(true);
       }),
     );
   });
@@ -136,15 +187,31 @@ describe("a session that one asks for in part and another whole", () => {
 describe("a receiver that is handed deltas", () => {
   it("shows what one shows that was given states whole", async () => {
     await fc.assert(
-      fc.asyncProperty(statefulSessionArbitrary, async (records) => {
+      fc.asyncProperty(statefulSessionArbitrary, async (all) => {
         const log = new MemoryLog();
-        await writeRecords(log, records);
+        const states = new RunStates();
+        const based = all.filter((record) => states.add(record));
+        await writeRecords(
+          log,
+          based.map((record, index) => ({ ...record, envelope: { ...record.envelope, event_id: index + 1 } })),
+        );
         const held = (await gather(exportSession(log, "s"))).join("").trimEnd().split("\n");
         const views = [held, await readTexts(log, "all")].map((texts) => receiveTexts(texts)?.turns.map(statesOf));
         expect(views[0]).toEqual(views[1]);
       }),
       { numRuns: 200 },
     );
+  });
+
+  it("shows no state of which it does not know the beginning", async () => {
+    const log = new MemoryLog();
+    await writeRecords(log, makeGraphRun("run-1", { steps: 3 }));
+    const held = (await gather(exportSession(log, "s"))).join("").trimEnd().split("\n");
+    const unbased = held.filter((text) => !text.endsWith('"delta":false}'));
+    expect(unbased.length).toBeLessThan(held.length);
+    const [shown, lacking] = [held, unbased].map((texts) => receiveTexts(texts)?.turns[0]);
+    expect([shown?.values === undefined, shown?.omitted]).toEqual([false, 0]);
+    expect([lacking?.values, lacking?.omitted]).toEqual([undefined, 3]);
   });
 
   it("shows the last state however long the run, at no more than its size each time it is looked at", () => {

@@ -1,4 +1,5 @@
 // What the real provider packages make of a provider that fails, and what `callModel` makes of that.
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { callModel, type ModelCallOptions, type ModelRequest, resolveModel } from "../../src/models/index.ts";
@@ -314,4 +315,18 @@ test("a connection that is refused is tried again, then named", async () => {
     details: { provider: "local.chat", attempts: 3 },
   });
   expect(triesOf(told)).toBe(3);
+});
+
+test("what an address holds that is secret is in nothing that is thrown", async () => {
+  for (const baseURL of ["http://user:hunter2-secret@127.0.0.1:9/v1", "http://127.0.0.1:9/v1?key=hunter2-secret&x="]) {
+    const choice = { provider: "vllm", model: "m", baseURL };
+    await expect(resolveModel(choice)).rejects.toMatchObject({ code: "unknown_model" });
+    // A model that somebody else has made is not asked where it is.
+    const model = createOpenAICompatible({ name: "vllm", baseURL })("m");
+    const error: unknown = await callModel(model, request, recordListener().listener, { maxRetries: 0 }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: "model_failed" });
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain("hunter2");
+  }
 });

@@ -32,6 +32,13 @@ describe("OpenQuestions", () => {
     ]);
   });
 
+  test("knows the tools of calls that were asked about until they have ended", () => {
+    expect(fold(call("a"), asked("a"), asked("b"), answered("b")).neededTools).toEqual(["rm"]);
+    expect(fold(call("a"), asked("a"), answered("a")).neededTools).toEqual(["rm"]);
+    expect(fold(call("a"), asked("a"), answered("a"), ended("a"), call("b")).neededTools).toEqual([]);
+    expect(fold(asked("a"), { type: "run_end", status: "error" }).neededTools).toEqual([]);
+  });
+
   test("blocks only when nothing else goes on, and the question has not run out", () => {
     const blocking = (...events: readonly AnyEvent[]) => fold(...events).listBlocking(50).length;
     expect(blocking()).toBe(0);

@@ -17,12 +17,15 @@ export class OpenQuestions {
   readonly #waiting = new Map<string, Question>();
   /** Calls that are on their way without the user. */
   readonly #going = new Set<string>();
+  /** The tools of calls that were asked about and have not ended, answered or not. */
+  readonly #asked = new Map<string, string>();
 
   add({ envelope, event }: EventRecord): void {
     const { type } = event;
     if (type === "run_start" || type === "run_end") {
       this.#waiting.clear();
       this.#going.clear();
+      this.#asked.clear();
       return;
     }
     const { call_id: callId } = event as { readonly call_id?: string };
@@ -30,10 +33,12 @@ export class OpenQuestions {
     if (type === "tool_approval") {
       const { name, arguments: input, expires_at: expiresAt } = event as EventOf<"tool_approval">;
       this.#going.delete(callId);
+      this.#asked.set(callId, name);
       this.#waiting.set(callId, { runId: envelope.run_id ?? "", callId, name, arguments: input, expiresAt });
     } else if (type === "tool_end") {
       this.#waiting.delete(callId);
       this.#going.delete(callId);
+      this.#asked.delete(callId);
     } else if (type === "tool_call" || type === "tool_start" || type === "tool_approval_result") {
       this.#waiting.delete(callId);
       this.#going.add(callId);
@@ -42,6 +47,11 @@ export class OpenQuestions {
 
   get waiting(): readonly Question[] {
     return [...this.#waiting.values()];
+  }
+
+  /** The tools without which the run cannot go on when it is answered. */
+  get neededTools(): readonly string[] {
+    return [...new Set(this.#asked.values())];
   }
 
   /** What waits when nothing happens any more until the user answers; nothing otherwise. */

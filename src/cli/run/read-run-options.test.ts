@@ -40,8 +40,21 @@ describe("readRunOptions", () => {
 
   test("says how to go on with the same tools, as a shell reads it", async () => {
     const args = ["--session", "my chat", "--workspace", "it's", "--allow-fetch", "--approve", "never", "--json", "hi"];
-    expect((await read(args)).resumeCommand).toBe(
-      String.raw`loom run --session 'my chat' --workspace 'it'\''s' --allow-fetch --resume --approve always`,
+    expect((await read(args)).describeResume()).toBe(
+      String.raw`loom run --session 'my chat' --workspace 'it'\''s' --allow-fetch --resume`,
+    );
+    expect((await read(["--session=-1", "--store", "a=b", "hi"])).describeResume()).toBe(
+      "loom run --session=-1 --store 'a=b' --resume",
+    );
+  });
+
+  test("names the options that would bring what is missing, each once", async () => {
+    const { describeResume } = await read(["--session", "s", "--mcp", "m.json", "hi"]);
+    expect(describeResume(["write_file", "delete_file", "list_files", "http_fetch", "web__echo"])).toBe(
+      "loom run --session s --mcp m.json --workspace DIR --allow-fetch --resume",
+    );
+    expect((await read(["--session", "s", "hi"])).describeResume(["web__echo"])).toBe(
+      "loom run --session s --mcp FILE --resume",
     );
   });
 

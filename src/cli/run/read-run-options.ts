@@ -27,8 +27,8 @@ export interface RunOptions {
   readonly store: string;
   /** Undefined for words instead of frames. */
   readonly modes: StreamModes | undefined;
-  /** What to type to go on with the run, with the same model and tools. */
-  readonly resumeCommand: string;
+  /** What to type to go on with the run, with the same model and tools, and with those that are missing. */
+  readonly describeResume: (missingTools?: readonly string[]) => string;
 }
 
 type Environment = { readonly [name: string]: string | undefined };
@@ -66,7 +66,7 @@ export async function readRunOptions(
     approve: chooseOne("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
     store: text("store") ?? findStore(env),
     modes: readModes(parsed.options["json"] === true, text("modes")),
-    resumeCommand: describeResume(parsed, sessionId),
+    describeResume: (missingTools: readonly string[] = []) => describeResume(parsed, sessionId, missingTools),
   };
   return { ...options, message: resume ? undefined : await readMessage(parsed.argument, terminal) };
 }
@@ -74,18 +74,30 @@ export async function readRunOptions(
 /** Options that make a run what it is: without them it would not find its tools again. */
 const KEPT = ["store", "model", "base-url", "system", "max-rounds", "workspace", "mcp", "allow-fetch"];
 
-function describeResume({ options }: ParsedCommand, sessionId: string): string {
+function describeResume({ options }: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
   const kept = KEPT.flatMap((name) => {
     const value = options[name];
     if (value === undefined || value === false) return [];
-    return value === true ? [`--${name}`] : [`--${name}`, quoteWord(value)];
+    return value === true ? [`--${name}`] : [quoteOption(name, value)];
   });
-  return ["loom run --session", quoteWord(sessionId), ...kept, "--resume --approve always"].join(" ");
+  // An option that is there already did not bring the tool.
+  const lacking = new Set(missingTools.map(findOption).filter((name) => options[name] === undefined));
+  const added = [...lacking].map((name) => `--${name}${PLACEHOLDERS[name]}`);
+  return ["loom run", quoteOption("session", sessionId), ...kept, ...added, "--resume"].join(" ");
 }
 
-/** As shells read it. */
-function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+const PLACEHOLDERS = { workspace: " DIR", mcp: " FILE", "allow-fetch": "" };
+
+/** The option that brings a tool. */
+function findOption(tool: string): keyof typeof PLACEHOLDERS {
+  if (tool === "http_fetch") return "allow-fetch";
+  return /^(?:read|write|delete|list)_files?$/.test(tool) ? "workspace" : "mcp";
+}
+
+/** As shells read it, and as the command reads what begins like an option. */
+function quoteOption(name: string, value: string): string {
+  const word = /^[\w@%+:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+  return `--${name}${value.startsWith("-") ? "=" : " "}${word}`;
 }
 
 function chooseOne(option: string, value: string, known: readonly string[]): string {

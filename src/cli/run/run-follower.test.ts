@@ -5,7 +5,7 @@ import { type Outcome, RunFollower } from "./run-follower.ts";
 import type { Question } from "./open-questions.ts";
 
 /** A run with two questions, of which the first was answered; and one who follows it, record by record. */
-async function setUp({ canAnswer }: { readonly canAnswer: boolean }) {
+async function setUp({ canAnswer, canGoOn = true }: { readonly canAnswer: boolean; readonly canGoOn?: boolean }) {
   const log = new MemoryLog({ limits: { maxPageRecords: 1 } });
   const session = await openSession(log, "s");
   const run = await session.startRun({ runId: "r" });
@@ -29,6 +29,7 @@ async function setUp({ canAnswer }: { readonly canAnswer: boolean }) {
     recovered: Promise.resolve(),
     onRecord: async () => undefined,
     onOther: () => undefined,
+    canGoOn: () => canGoOn,
     onQuestions: (questions: readonly Question[]) => {
       seen.push(questions.map(({ callId }) => callId));
       return canAnswer;
@@ -56,6 +57,43 @@ describe("RunFollower", () => {
     expect(follower.hasBegun).toBe(true);
   });
 
+  test("shows no question whose answer would end the run, though other calls seem to go on", async () => {
+    const { follower, node, seen } = await setUp({ canAnswer: true, canGoOn: false });
+    await node.emit({ type: "tool_call", call_id: "c", name: "ls", arguments: {} });
+    expect(await follower.follow()).toMatchObject({
+      kind: "waiting",
+      questions: [{ callId: "b" }],
+      neededTools: ["rm"],
+    });
+    expect(seen.flat()).toEqual([]);
+  });
+
+  test("asks nothing before it is known who goes on with the run", async () => {
+    const { log, seen, stop } = await setUp({ canAnswer: true });
+    const recovered = Promise.withResolvers<void>();
+    const follower = new RunFollower({
+      log,
+      sessionId: "s",
+      runId: "r",
+      after: 0,
+      signal: stop.signal,
+      recovered: recovered.promise,
+      onRecord: async () => undefined,
+      onOther: () => undefined,
+      canGoOn: () => true,
+      onQuestions: (questions) => seen.push(questions.map(({ callId }) => callId)) > 0,
+    });
+    const following = follower.follow();
+    await follower.began;
+    for (let n = 0; n < 20; n++) await new Promise(setImmediate);
+    expect(seen.flat()).toEqual([]);
+    recovered.resolve();
+    while (seen.flat().length === 0) await new Promise(setImmediate);
+    expect(seen.flat()).toEqual(["b"]);
+    stop.abort();
+    await following;
+  });
+
   test("stops when it is told to, and says that a run has not begun", async () => {
     const { log, stop } = await setUp({ canAnswer: true });
     const other = new RunFollower({
@@ -67,6 +105,7 @@ describe("RunFollower", () => {
       recovered: Promise.resolve(),
       onRecord: async () => undefined,
       onOther: () => undefined,
+      canGoOn: () => true,
       onQuestions: () => true,
     });
     const following = other.follow();

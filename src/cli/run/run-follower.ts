@@ -14,7 +14,12 @@ export type Outcome =
       readonly reason?: string;
       readonly code?: string;
     }
-  | { readonly kind: "waiting"; readonly questions: readonly Question[] }
+  | {
+      readonly kind: "waiting";
+      readonly questions: readonly Question[];
+      /** The tools of calls that were asked about. */
+      readonly neededTools: readonly string[];
+    }
   /** It was told to stop. */
   | { readonly kind: "stopped" };
 
@@ -31,7 +36,9 @@ export interface RunFollowerOptions {
   readonly onRecord: (record: StampedRecord) => Promise<void>;
   /** Another run comes before it. */
   readonly onOther: (record: StampedRecord) => void;
-  /** All questions that are open now, of whichever run. False where nobody answers them here. */
+  /** False where these tools would be needed here, and are not all there: the run would end if it were answered. */
+  readonly canGoOn: (neededTools: readonly string[]) => boolean;
+  /** All questions that can be answered now, of whichever run. False where nobody answers them here. */
   readonly onQuestions: (questions: readonly Question[]) => boolean;
 }
 
@@ -56,6 +63,11 @@ export class RunFollower {
     return this.#hasBegun;
   }
 
+  /** False where an answer would end the run, since nobody here could go on with it. */
+  get canGoOn(): boolean {
+    return this.#options.canGoOn(this.#questions.neededTools);
+  }
+
   async follow(): Promise<Outcome> {
     try {
       return await Promise.race([this.#read(), this.#blocked.promise]);
@@ -64,15 +76,23 @@ export class RunFollower {
     }
   }
 
-  /** Looks whether it goes on without an answer; also to be called when whoever answers has gone. */
-  async checkQuestions(): Promise<void> {
+  /**
+   * Looks whether it goes on without an answer; also to be called when whoever answers has gone. True when it does not:
+   * it is left waiting.
+   */
+  async checkQuestions(): Promise<boolean> {
     const { log, sessionId, recovered, onQuestions } = this.#options;
-    if (onQuestions(this.#questions.waiting) || this.#questions.waiting.length === 0) return;
-    await recovered;
-    const blocking = this.#questions.listBlocking(Date.now());
+    // Before that it is not known who goes on with the run.
+    if (this.#questions.waiting.length > 0) await recovered;
+    const { canGoOn } = this;
+    const { waiting, neededTools } = this.#questions;
+    if (onQuestions(canGoOn ? waiting : []) && canGoOn) return false;
+    // Where nobody goes on with it, nothing else happens either.
+    const questions = canGoOn ? this.#questions.listBlocking(Date.now()) : waiting;
     const info = await log.getSession(sessionId);
-    if (blocking.length > 0 && info?.lastId === this.#readTo)
-      this.#blocked.resolve({ kind: "waiting", questions: blocking });
+    if (questions.length === 0 || info?.lastId !== this.#readTo) return false;
+    this.#blocked.resolve({ kind: "waiting", questions, neededTools });
+    return true;
   }
 
   async #read(): Promise<Outcome> {

@@ -87,6 +87,27 @@ describe("RunScreen", () => {
     expect(written.out).toBe("Looking.\n{}\n");
   });
 
+  test.each([
+    ["in the same node run", "think-1"],
+    ["in another", "think-2"],
+    ["in none", undefined],
+  ])("says a reply that was not streamed, after text that was: %s", async (_where, at) => {
+    const { screen, written } = createScreen({});
+    const reply = { type: "reply", reply: "I have no answer.", ...(at === undefined ? {} : { at }) };
+    await show(screen, say("Let me check."), reply);
+    await screen.end();
+    expect(written.out).toBe("Let me check.\nI have no answer.\n");
+  });
+
+  test("knows a long reply again that was streamed, though another node run spoke between", async () => {
+    const { screen, written } = createScreen({});
+    const words = Array.from({ length: 500 }, (_, n) => `word ${n} `);
+    await show(screen, ...words.map((word) => say(word)), say("aside", "think-2"), say("end."));
+    await show(screen, { type: "reply", reply: `${words.join("")}end.`, at: "think-1" });
+    await screen.end();
+    expect(written.out).toBe(`${words.join("")}\naside\nend.\n`);
+  });
+
   test.each([40, 60, 120])(
     "fits %d columns and cannot be repainted, whatever models and tools say",
     async (columns) => {

@@ -9,14 +9,16 @@ import { describeShown } from "./describe-shown.ts";
 
 /** Records and lines that wait while a question is on the screen; more are only counted. */
 const MAX_HELD = 1000;
+/** How much of what was said last is kept, to know it again in the reply. */
+const KEPT_CHARACTERS = 200;
 
 export class RunScreen {
   readonly #terminal: Terminal;
   /** The arguments of calls that have not started. */
   readonly #inputs = new Map<string, JsonObject>();
-  /** The node run whose text was written last, and those that have said something. */
+  /** The node run whose text was written last, and the end of that text. */
   #speaker: string | undefined;
-  #hasSpoken = false;
+  #spoken = "";
   #lastError: string | undefined;
   /** Something stands in the line, on either stream. */
   #isAnswerOpen = false;
@@ -92,9 +94,8 @@ export class RunScreen {
         return this.#endThought();
       case "reply": {
         const { reply } = event as EventOf<"reply">;
-        // Where the node run that answered has streamed nothing, the reply is all there is.
-        if (reply !== "" && (!this.#hasSpoken || this.#speaker !== envelope.node_id))
-          await this.#speak(reply, envelope.node_id);
+        const isSpoken = this.#spoken !== "" && this.#speaker === envelope.node_id && reply.endsWith(this.#spoken);
+        if (!isSpoken) await this.#reply(reply, envelope.node_id);
         return;
       }
       default:
@@ -169,10 +170,19 @@ export class RunScreen {
   async #speak(text: string, nodeId: string | undefined): Promise<void> {
     if (text === "") return;
     this.#endThought();
-    if (this.#isAnswerOpen && this.#speaker !== nodeId) await this.#writeAnswer("\n");
+    if (this.#speaker !== nodeId) {
+      if (this.#isAnswerOpen) await this.#writeAnswer("\n");
+      this.#spoken = "";
+    }
     this.#speaker = nodeId;
-    this.#hasSpoken = true;
+    this.#spoken = (this.#spoken + text).slice(-KEPT_CHARACTERS);
     await this.#writeAnswer(this.#terminal.columns === undefined ? text : cleanLines(text));
+  }
+
+  /** A reply that nobody has streamed. */
+  async #reply(text: string, nodeId: string | undefined): Promise<void> {
+    if (text !== "" && this.#isAnswerOpen) await this.#writeAnswer("\n");
+    await this.#speak(text, nodeId);
   }
 
   async #writeAnswer(text: string): Promise<void> {

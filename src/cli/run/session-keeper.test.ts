@@ -52,9 +52,12 @@ describe("SessionKeeper", () => {
     await using keeper = keep(log, [{ text: "Hello." }], onHeld);
     await keeper.ready;
     expect(await statusOf(log, "r")).toBeUndefined();
+    expect(keeper.isHolding).toBe(false);
     await other.close();
     await vi.waitFor(async () => expect(await statusOf(log, "r")).toBe("completed"), { timeout: 5000 });
     expect(onHeld).toHaveBeenCalledOnce();
+    expect(keeper.isHolding).toBe(true);
+    expect(keeper.findMissing(["calculator"])).toEqual(["calculator"]);
   });
 
   test("says that the store has failed", async () => {

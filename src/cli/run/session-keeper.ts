@@ -48,6 +48,17 @@ export class SessionKeeper implements AsyncDisposable {
     return this.#going;
   }
 
+  /** True while it is held here. */
+  get isHolding(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /** Those of the tools that the agent does not have. */
+  findMissing(tools: readonly string[]): readonly string[] {
+    const { toolNames } = this.#options.agent;
+    return tools.filter((name) => !toolNames.includes(name));
+  }
+
   /** Resolves when no message waits that could be carried out here. */
   async idle(): Promise<void> {
     await this.#session?.idle();

@@ -46,14 +46,22 @@ export class WatchedRun {
   readonly #follower: RunFollower;
   readonly #approver: Approver;
   readonly #person: Person | undefined;
-  #canAnswer: boolean;
+  /** Whoever was to answer here does not any more. */
+  #isGone = false;
   #isOutputClosed = false;
   #isOver = false;
   #interrupts = 0;
   #other: string | undefined;
 
-  constructor(log: Log, options: RunOptions, target: Target, keeper: SessionKeeper, terminal: Terminal) {
-    const { sessionId, approve, modes } = options;
+  constructor(
+    log: Log,
+    options: RunOptions,
+    target: Target,
+    keeper: SessionKeeper,
+    terminal: Terminal,
+    person = options.approve === "ask" ? findPerson() : undefined,
+  ) {
+    const { sessionId, modes } = options;
     this.#log = log;
     this.#options = options;
     this.#target = target;
@@ -61,14 +69,13 @@ export class WatchedRun {
     this.#terminal = terminal;
     this.#failed.promise.catch(() => undefined);
     this.#screen = new RunScreen(terminal);
-    this.#person = approve === "ask" ? findPerson() : undefined;
-    this.#canAnswer = approve !== "ask" || this.#person !== undefined;
+    this.#person = person;
     this.#approver = new Approver({
       log,
       sessionId,
       decide: (question, signal) => this.#decide(question, signal),
       onGone: () => {
-        this.#canAnswer = false;
+        this.#isGone = true;
         void this.#follower.checkQuestions().catch(this.#failed.reject);
       },
       onRefused: ({ name }, message) => this.#say(`the answer for ${cutText(name, 60)} was not taken: ${message}`),
@@ -87,16 +94,19 @@ export class WatchedRun {
         this.#other = run_id;
         this.#say("another run of this session comes first");
       },
+      canGoOn: (neededTools) => !keeper.isHolding || keeper.findMissing(neededTools).length === 0,
       onQuestions: (questions) => {
-        if (this.#canAnswer) this.#approver.update(questions);
-        return this.#canAnswer;
+        const isAnswered = this.#mayAnswer(questions);
+        this.#approver.update(isAnswered ? questions : []);
+        return isAnswered;
       },
     });
   }
 
   async watch(): Promise<number> {
     const interrupt = (): void => this.#interrupt();
-    process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+    const terminate = (): void => void this.#terminate().catch(this.#failed.reject);
+    process.on("SIGINT", interrupt).on("SIGTERM", terminate);
     const printing = this.#print();
     printing.catch(this.#failed.reject);
     try {
@@ -116,7 +126,7 @@ export class WatchedRun {
       this.#approver.close();
       this.#person?.close();
       await printing.catch(() => undefined);
-      process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+      process.off("SIGINT", interrupt).off("SIGTERM", terminate);
     }
   }
 
@@ -124,7 +134,7 @@ export class WatchedRun {
     if (this.#isOutputClosed) return OUTPUT_CLOSED;
     if (outcome.kind === "stopped") return EXIT_CODES.cancelled;
     if (outcome.kind === "waiting") {
-      this.#tellWaiting(outcome.questions);
+      this.#tellWaiting(outcome);
       return EXIT_CODES.waiting;
     }
     const { status, reason = "it gave no reason", code } = outcome;
@@ -170,6 +180,13 @@ export class WatchedRun {
     }
   }
 
+  /** Consent that was given beforehand was given to one run: the questions of another are for a person. */
+  #mayAnswer(questions: readonly Question[]): boolean {
+    if (this.#isGone) return false;
+    if (this.#options.approve === "ask") return this.#person !== undefined;
+    return questions.every(({ runId }) => runId === this.#target.runId);
+  }
+
   async #decide(question: Question, signal: AbortSignal) {
     const { approve } = this.#options;
     if (approve === "always") return { decision: "approved" } as const;
@@ -181,6 +198,15 @@ export class WatchedRun {
     } finally {
       await this.#guard(async () => this.#screen.release());
     }
+  }
+
+  /** Told to end, as when a machine goes down: a run that waits for consent can wait without this process. */
+  async #terminate(): Promise<void> {
+    if (this.#follower.hasBegun && this.#interrupts === 0 && !this.#isOver) {
+      this.#isGone = true;
+      if (await this.#follower.checkQuestions()) return;
+    }
+    this.#interrupt();
   }
 
   #interrupt(): void {
@@ -220,11 +246,14 @@ export class WatchedRun {
     return this.#failed.promise;
   }
 
-  #tellWaiting(questions: readonly Question[]): void {
+  #tellWaiting({ questions, neededTools }: Extract<Outcome, { kind: "waiting" }>): void {
     for (const { name, callId, runId } of questions)
       this.#say(`${cutText(name, 60)} waits for consent\n  call ${cutText(callId, 80)} of run ${runId}`);
     if (!this.#follower.hasBegun) this.#say("your message comes after it");
-    this.#say(`the run is left waiting; to go on:\n  ${cutText(this.#options.resumeCommand, 2000)}`);
+    const missing = this.#keeper.findMissing(neededTools);
+    if (!this.#follower.canGoOn)
+      this.#say(`it cannot go on here without its tools: ${cutText(missing.join(", "), 200)}`);
+    this.#say(`the run is left waiting; to go on:\n  ${cutText(this.#options.describeResume(missing), 2000)}`);
   }
 
   #say(text: string): void {

@@ -1,6 +1,6 @@
 /**
  * The graph states of one turn. Where they come as what changed they are shown as if they had come whole, and put
- * together only when somebody looks: a long run is not to copy its state at every step.
+ * together only when somebody looks: a long run is not to copy its state at every step. What is not whole is not shown.
  */
 import {
   type CheckpointEvent,
@@ -32,24 +32,25 @@ export class TurnStates {
   get values(): Json | undefined {
     if (this.#waits !== "no") {
       const found = this.#fold.find();
-      this.#values = this.#waits === "now" ? found?.state : found?.base;
+      if (found?.isWhole !== true) this.#values = undefined;
+      else this.#values = this.#waits === "now" ? found.state : found.base;
       this.#waits = "no";
     }
     return this.#values;
   }
 
-  /** The channels it wrote, after the merge; undefined where that is more than can be shown. */
+  /** The channels it wrote, after the merge; undefined where that is not known, or more than can be shown. */
   update(event: UpdatesEvent): Json | undefined {
     if (!isDelta(event)) return event.state;
     if (isRoot(event) && this.#waits === "now") this.#waits = "base";
     this.#fold.add(event);
-    if (this.#entries < MAX_ENTRIES) {
-      const { state } = this.#fold.show(event) as UpdatesEvent;
-      for (const value of Object.values(state as object)) this.#entries += 1 + countEntries(value);
-      return state;
+    const shown = this.#entries < MAX_ENTRIES ? (this.#fold.show(event) as UpdatesEvent | undefined) : undefined;
+    if (shown === undefined) {
+      this.#room.omit();
+      return undefined;
     }
-    this.#room.omit();
-    return undefined;
+    for (const value of Object.values(shown.state as object)) this.#entries += 1 + countEntries(value);
+    return shown.state;
   }
 
   report(event: ValuesEvent): void {

@@ -24,6 +24,7 @@ export type Operation =
       readonly sessionId: string;
       readonly title: string | undefined;
       readonly firstId: number;
+      readonly graceMs: number;
       readonly now: number;
       /** Made with these, and only if it is new. */
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;

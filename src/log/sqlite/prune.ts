@@ -1,8 +1,10 @@
 /**
  * Retention in a store. A cut only moves a session's first id: what lies before it is refused from then on. The rows go
- * afterwards, a few at a time, so that writers hardly wait; a process that dies in between leaves them to the next.
+ * afterwards, a few at a time, so that writers hardly wait; a process that dies in between leaves them to the next. A
+ * session that is damaged is left as it is, and told of: the others need not suffer for it.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { isLoomError } from "../../protocol/loom-error.ts";
 import type { PruneReport } from "../log.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import type { Heads } from "./heads.ts";
@@ -18,6 +20,8 @@ const MAX_SESSIONS = 100;
 const MAX_CUTS = 50;
 const MAX_SWEPT = 2000;
 const MAX_CHUNKS_SWEPT = 100;
+/** Pages given back in one transaction. */
+const MAX_PAGES_FREED = 1024;
 
 interface Rows {
   readonly sessions: SessionRows;
@@ -37,6 +41,14 @@ interface Cut {
   readonly lastId: number;
   readonly endedAt: number;
   readonly runs: number;
+}
+
+/** What one transaction took. */
+interface Taken {
+  runs: number;
+  records: number;
+  bytes: number;
+  readonly damaged: string[];
 }
 
 const STATEMENTS = {
@@ -59,7 +71,8 @@ const STATEMENTS = {
   dropInbox: "DELETE FROM commands WHERE session = ?",
   dropExtent: "DELETE FROM extents WHERE session = ?",
   dropSession: "DELETE FROM sessions WHERE key = ?",
-  vacuum: "PRAGMA incremental_vacuum(256)",
+  vacuum: `PRAGMA incremental_vacuum(${MAX_PAGES_FREED})`,
+  free: "PRAGMA freelist_count",
 } as const;
 
 export class Pruner {
@@ -77,18 +90,24 @@ export class Pruner {
 
   /** Looks at some sessions, as many as fit one transaction; `after` says where to go on, and is absent at the end. */
   prune({ after, maxAgeMs, maxSessionBytes, now }: Of<"prune">): PruneReport & { kept: number; after?: number } {
-    const report = { runs: 0, records: 0, bytes: 0, kept: 0 };
+    const report = { runs: 0, records: 0, bytes: 0, damaged: [] as string[], kept: 0 };
     if (after === 0) this.#plan = [];
+    const isDue = ({ bytes }: Candidate, { endedAt }: Cut): boolean =>
+      (maxAgeMs !== undefined && endedAt < now - maxAgeMs) ||
+      (maxSessionBytes !== undefined && bytes > maxSessionBytes);
     const names = this.#sql.names.all(after) as { key: number; sessionId: string }[];
     for (const { key, sessionId } of names) {
-      const { pos, row } = this.#heads.get(sessionId);
-      const candidate: Candidate = { key, sessionId, bytes: pos - row.basePos, cut: this.#findCut(key) };
-      while (candidate.cut !== undefined) {
-        const isOld = maxAgeMs !== undefined && candidate.cut.endedAt < now - maxAgeMs;
-        if (!isOld && (maxSessionBytes === undefined || candidate.bytes <= maxSessionBytes)) break;
-        if (report.runs >= MAX_CUTS) return { ...report, after: key - 1 };
-        this.#apply(candidate, candidate.cut, report);
-      }
+      const candidate: Candidate = { key, sessionId, bytes: 0, cut: undefined };
+      passOverDamage(candidate, report, () => {
+        const { pos, row } = this.#heads.get(sessionId);
+        candidate.bytes = pos - row.basePos;
+        candidate.cut = this.#findCut(key);
+        while (candidate.cut !== undefined && report.runs < MAX_CUTS) {
+          if (!isDue(candidate, candidate.cut)) break;
+          this.#apply(candidate, candidate.cut, report);
+        }
+      });
+      if (candidate.cut !== undefined && isDue(candidate, candidate.cut)) return { ...report, after: key - 1 };
       report.kept += candidate.bytes;
       if (candidate.cut !== undefined) this.#plan.push(candidate);
     }
@@ -98,16 +117,18 @@ export class Pruner {
 
   /** Cuts what ended first, wherever it is, among the sessions `prune` has looked at. Nothing more goes when it reports 0 runs. */
   pruneOldest({ excess }: Of<"prune-oldest">): PruneReport {
-    const report = { runs: 0, records: 0, bytes: 0 };
+    const report: Taken = { runs: 0, records: 0, bytes: 0, damaged: [] };
     while (report.bytes < excess && report.runs < MAX_CUTS) {
       const oldest = findOldest(this.#plan);
       if (oldest === undefined) break;
-      // It may have been deleted or cut since.
-      const head = this.#heads.find(oldest.sessionId);
-      oldest.cut = head?.key === oldest.key ? this.#findCut(oldest.key) : undefined;
-      if (head === undefined || oldest.cut === undefined) continue;
-      oldest.bytes = head.pos - head.row.basePos;
-      this.#apply(oldest, oldest.cut, report);
+      passOverDamage(oldest, report, () => {
+        // It may have been deleted or cut since.
+        const head = this.#heads.find(oldest.sessionId);
+        oldest.cut = head?.key === oldest.key ? this.#findCut(oldest.key) : undefined;
+        if (head === undefined || oldest.cut === undefined) return;
+        oldest.bytes = head.pos - head.row.basePos;
+        this.#apply(oldest, oldest.cut, report);
+      });
     }
     return report;
   }
@@ -130,7 +151,8 @@ export class Pruner {
     }
   }
 
-  #apply(candidate: Candidate, { lastId, runs }: Cut, report: { runs: number; records: number; bytes: number }): void {
+  /** Throws where it finds damage, having changed nothing. */
+  #apply(candidate: Candidate, { lastId, runs }: Cut, report: Taken): void {
     const { key, sessionId } = candidate;
     // A damaged row must not say what is to be thrown away.
     this.#rows.runs.assertEnded(key, lastId);
@@ -149,18 +171,21 @@ export class Pruner {
     candidate.cut = this.#findCut(key);
   }
 
-  /** Removes some rows that are no longer held. False when there are none left. */
+  /** Removes some rows that are no longer held, and free pages, which have texts of theirs. False when none are left. */
   sweep(): boolean {
-    for (let swept = 0; swept < MAX_CHUNKS_SWEPT; swept++) {
-      const waste = this.#rows.sessions.findUnswept();
-      if (waste === undefined) {
-        this.#sql.vacuum.all();
-        return swept > 0;
-      }
-      swept += this.#sweepSession(waste);
+    let swept = 0;
+    for (const waste of this.#rows.sessions.listUnswept(MAX_CHUNKS_SWEPT)) {
+      swept += 1 + this.#sweepSession(waste);
+      if (swept >= MAX_CHUNKS_SWEPT) break;
     }
+    const before = this.#countFree();
     this.#sql.vacuum.all();
-    return true;
+    const free = this.#countFree();
+    return swept > 0 || (free > 0 && free < before);
+  }
+
+  #countFree(): number {
+    return (this.#sql.free.get() as { freelist_count: number }).freelist_count;
   }
 
   /** How many chunks went. */
@@ -178,6 +203,17 @@ export class Pruner {
       this.#sql.swept.run(key);
     }
     return Number(changes);
+  }
+}
+
+/** A session that turns out to be damaged has nothing more to be cut. */
+function passOverDamage(candidate: Candidate, { damaged }: Taken, take: () => void): void {
+  try {
+    take();
+  } catch (error) {
+    if (!isLoomError(error, "store_corrupt")) throw error;
+    candidate.cut = undefined;
+    damaged.push(candidate.sessionId);
   }
 }
 

@@ -142,7 +142,7 @@ export class Reader {
       if (from === undefined) throw unknownPlace(after ?? "");
       for (const { sessionId } of sql.unsettled.iterate(from) as Iterable<{ sessionId?: string }>) {
         const row = sessions.find(sessionId ?? "");
-        if (row?.sessionId == null || this.#holderOf(row) !== undefined) continue;
+        if (row?.sessionId == null || !this.#isFree(row)) continue;
         orphans.push(row.sessionId);
         if (orphans.length >= boundList(limit)) break;
       }
@@ -224,6 +224,11 @@ export class Reader {
       epoch,
       holder: this.#holderOf(row),
     };
+  }
+
+  /** Nobody holds it, and nobody is still expected to. */
+  #isFree({ holder, expiresAt }: SessionRow): boolean {
+    return expiresAt <= this.#now() || (holder !== null && isHolderGone(holder));
   }
 
   #holderOf({ holder, expiresAt }: SessionRow): string | undefined {

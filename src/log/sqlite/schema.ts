@@ -119,8 +119,19 @@ CREATE INDEX commands_settled ON commands (settled_at) WHERE outcome IS NOT NULL
  */
 const VERSION_2 = "-- Nothing to change.";
 
+/**
+ * Records that were swept could come back, from the memory of whoever had written them: those of sessions that are gone
+ * go at once, those before a session's first id with the next sweep.
+ */
+const VERSION_3 = `
+DELETE FROM chunks WHERE session NOT IN (SELECT key FROM sessions);
+DELETE FROM extents WHERE session NOT IN (SELECT key FROM sessions);
+UPDATE sessions SET unswept = 1
+  WHERE EXISTS (SELECT 1 FROM chunks WHERE session = sessions.key AND last_id < sessions.first_id);
+`;
+
 /** What makes version n + 1 out of version n. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3];
 
 /** Brings a store up to date, in one transaction; throws `store_newer` or `store_corrupt` and changes nothing. */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {

@@ -23,6 +23,8 @@ export interface SessionRow {
   readonly expiresAt: number;
 }
 
+type SealedSession = SessionRow & { readonly seal: number };
+
 const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS createdAt, updated_at AS updatedAt,
   first_id AS firstId, base_pos AS basePos, epoch, holder, expires_at AS expiresAt, seal`;
 
@@ -36,7 +38,7 @@ const STATEMENTS = {
     holder = ?, expires_at = ?, seal = ? WHERE key = ?`,
   lastEpoch: "SELECT epoch, seal FROM buried",
   setLastEpoch: "UPDATE buried SET epoch = ?, seal = ?",
-  unswept: `SELECT ${COLUMNS} FROM sessions WHERE unswept = 1 LIMIT 1`,
+  unswept: `SELECT ${COLUMNS} FROM sessions WHERE unswept = 1`,
   markUnswept: "UPDATE sessions SET unswept = 1 WHERE key = ?",
 } as const;
 
@@ -48,13 +50,13 @@ export class SessionRows {
   }
 
   find(sessionId: string): SessionRow | undefined {
-    const row = this.#sql.find.get(sessionId) as (SessionRow & { seal: number }) | undefined;
+    const row = this.#sql.find.get(sessionId) as SealedSession | undefined;
     return row === undefined ? undefined : prove(row);
   }
 
   /** Those made before the one with this key, newest first. */
   list(before: number, limit: number): readonly SessionRow[] {
-    return (this.#sql.list.all(before, limit) as unknown as (SessionRow & { seal: number })[]).map(prove);
+    return (this.#sql.list.all(before, limit) as unknown as SealedSession[]).map(prove);
   }
 
   create(fresh: Omit<SessionRow, "key">): SessionRow {
@@ -79,10 +81,14 @@ export class SessionRows {
     this.#sql.setLastEpoch.run(epoch, sealOf([epoch]));
   }
 
-  /** One that has rows nobody can read any more. */
-  findUnswept(): SessionRow | undefined {
-    const row = this.#sql.unswept.get() as (SessionRow & { seal: number }) | undefined;
-    return row === undefined ? undefined : prove(row);
+  /** Those that have rows nobody can read any more. What a damaged one says of that is not believed: it is left out. */
+  listUnswept(limit: number): readonly SessionRow[] {
+    const found: SessionRow[] = [];
+    for (const row of this.#sql.unswept.iterate() as Iterable<unknown>) {
+      if (isProven(row as SealedSession)) found.push(row as SealedSession);
+      if (found.length >= limit) break;
+    }
+    return found;
   }
 
   /** It has rows nobody can read any more. */
@@ -100,7 +106,11 @@ function valuesOf(row: SessionRow): (string | number | null)[] {
   return [row.key, row.incarnation, row.createdAt, ...changeable(row)];
 }
 
-function prove({ seal, ...row }: SessionRow & { readonly seal: number }): SessionRow {
+function prove({ seal, ...row }: SealedSession): SessionRow {
   assertSeal(seal, valuesOf(row), `session "${row.sessionId ?? ""}"`);
   return row;
+}
+
+function isProven(row: SealedSession): boolean {
+  return row.seal === sealOf(valuesOf(row));
 }

@@ -116,7 +116,9 @@ class SqliteLog implements Log {
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
-  async createSession(sessionId: string, { title, firstId = 1, entries }: CreateOptions = {}): Promise<SessionInfo> {
+  async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
+    const { title, firstId = 1, entries, graceMs = 0 } = options;
+    assertTerm(graceMs);
     assertName("session", sessionId);
     assertFirstId(firstId);
     assertTitle(title);
@@ -129,7 +131,7 @@ class SqliteLog implements Log {
             text: entries.map(({ text }) => text).join("\n"),
             changes: findIndexChanges(entries),
           };
-    await this.#write({ do: "create", sessionId, title, firstId, now: this.#now(), records });
+    await this.#write({ do: "create", sessionId, title, firstId, graceMs, now: this.#now(), records });
     if (records !== undefined) this.#feed.hint(sessionId);
     return this.#describe(sessionId);
   }
@@ -314,10 +316,12 @@ class SqliteLog implements Log {
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
     const total = { runs: 0, records: 0, bytes: 0 };
-    const add = ({ runs, records, bytes }: PruneReport): void => {
-      total.runs += runs;
-      total.records += records;
-      total.bytes += bytes;
+    const damaged: string[] = [];
+    const add = (part: PruneReport): void => {
+      total.runs += part.runs;
+      total.records += part.records;
+      total.bytes += part.bytes;
+      damaged.push(...(part.damaged ?? []));
     };
     let kept = 0;
     for (let after: number | undefined = 0; after !== undefined;) {
@@ -337,7 +341,7 @@ class SqliteLog implements Log {
     const before = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
     while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(BREATH_MS);
     await this.#sweep();
-    return total;
+    return damaged.length === 0 ? total : { ...total, damaged };
   }
 
   async close(): Promise<void> {

@@ -123,6 +123,8 @@ export class Store {
       case "drop-commands":
         return this.#pruner.dropCommands(operation);
       case "sweep":
+        // What it removes must not be written out again by whoever remembers it.
+        this.#compactor.forget();
         return this.#pruner.sweep();
     }
   }
@@ -191,15 +193,15 @@ export class Store {
   }
 
   #index(head: Head, { begins, ends, landmarks }: IndexChanges): void {
-    const touched: number[] = [];
+    let updatedAt = Number.NEGATIVE_INFINITY;
     for (const begin of begins) {
       if (head.runs.has(begin.runId)) continue;
       if (head.runs.size >= MAX_KNOWN_RUNS) head.runs.clear();
       head.runs.add(begin.runId);
-      if (this.#runs.begin(head.key, begin)) touched.push(begin.startedAt);
+      if (this.#runs.begin(head.key, begin)) updatedAt = Math.max(updatedAt, begin.startedAt);
     }
-    for (const end of ends) if (this.#runs.end(head.key, end)) touched.push(end.endedAt);
-    if (touched.length > 0) this.#heads.save(head, { updatedAt: Math.max(...touched) });
+    for (const end of ends) if (this.#runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
+    if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
     for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
   }
 
@@ -216,10 +218,10 @@ export class Store {
     return count === 0 || this.#records.read(head.key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
   }
 
-  #open(sessionId: string, fresh: { title?: string | undefined; firstId?: number; now: number }): Head {
+  #open(sessionId: string, fresh: Partial<Of<"create">> & { readonly now: number }): Head {
     const known = this.#heads.find(sessionId);
     if (known !== undefined) return known;
-    const { title, firstId = 1, now } = fresh;
+    const { title, firstId = 1, graceMs = 0, now } = fresh;
     this.#sessions.create({
       sessionId,
       incarnation: randomUUID(),
@@ -230,8 +232,9 @@ export class Store {
       basePos: 0,
       // A lease of a deleted session must never fit one made anew under its name.
       epoch: this.#sessions.lastEpoch,
+      // A time without a holder: how long it is no orphan.
       holder: null,
-      expiresAt: 0,
+      expiresAt: graceMs === 0 ? 0 : now + graceMs,
     });
     return this.#heads.get(sessionId);
   }

@@ -6,7 +6,8 @@ import type { JsonObject } from "../../protocol/index.ts";
 import type { ModelMessage, ModelTool } from "../model.ts";
 import type { Errand, Language } from "./errand.ts";
 import { findErrands, listAbilities } from "./find-errands.ts";
-import { type Done, LABEL, type Reading, readPrompt } from "./read-prompt.ts";
+import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
+import { LABEL, type Reading, readPrompt } from "./read-prompt.ts";
 
 export interface OfflineAnswer {
   readonly reasoning: string;
@@ -29,41 +30,20 @@ export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly Mo
 
 const NOTHING = { en: "There is nothing here for a tool.", zh: "没有工具能做的事。" };
 
-interface Step {
+interface Call {
   readonly errand: Errand;
-  /** Undefined while nothing was done about it. */
-  readonly done: Done | undefined;
+  readonly call: { readonly name: string; readonly input: JsonObject };
 }
 
-/** By tool and order, not by arguments: whoever approved a call may have edited them. */
-function matchSteps(errands: readonly Errand[], done: readonly Done[]): Step[] {
-  const left = [...done];
-  return errands.map((errand) => {
-    const place = left.findIndex(({ tool }) => tool === errand.tool);
-    return { errand, done: place < 0 ? undefined : left.splice(place, 1)[0] };
+function listCalls(steps: readonly Step[], offered: ReadonlyMap<string, ModelTool>): readonly Call[] {
+  return listReady(steps, offered).flatMap((errand) => {
+    const tool = offered.get(errand.tool);
+    if (tool === undefined) return [];
+    return [{ errand, call: { name: tool.name, input: errand.createInput(tool, listResults(steps, errand)) } }];
   });
 }
 
-function listCalls(steps: readonly Step[], offered: ReadonlyMap<string, ModelTool>) {
-  const calls: { readonly errand: Errand; readonly call: { readonly name: string; readonly input: JsonObject } }[] = [];
-  for (const { errand, done } of steps) {
-    const tool = offered.get(errand.tool);
-    if (done !== undefined || tool === undefined) continue;
-    const results = resultsBefore(steps, errand);
-    if (errand.needsResults === true && (calls.length > 0 || results.length === 0)) continue;
-    calls.push({ errand, call: { name: tool.name, input: errand.createInput(tool, results) } });
-  }
-  return calls;
-}
-
-/** None where one of them failed: half a result is not written anywhere. */
-function resultsBefore(steps: readonly Step[], errand: Errand): readonly string[] {
-  const before = steps.filter((step) => step.errand !== errand && step.errand.needsResults !== true);
-  if (before.some(({ done }) => done === undefined || done.isError)) return [];
-  return before.flatMap(({ done }) => done?.result ?? []);
-}
-
-function sayPlan(calls: ReturnType<typeof listCalls>, language: Language): string {
+function sayPlan(calls: readonly Call[], language: Language): string {
   const parts = calls.map(({ errand, call }) => `${errand.about[language]} (${call.name})`);
   return language === "zh" ? `要做的：${parts.join("，")}。` : `To do: ${parts.join(", ")}.`;
 }
@@ -85,10 +65,15 @@ function sayOutcome(
 
 function sayStep({ errand, done }: Step, language: Language, offered: ReadonlyMap<string, ModelTool>): string {
   const about = errand.about[language];
-  if (done !== undefined && !done.isError) return errand.tell(done.result)[language];
+  if (done !== undefined && !done.isError) {
+    if (!done.isEdited) return errand.tell(done.result)[language];
+    return language === "zh"
+      ? `用户修改了参数（${about}），结果是：${done.result.trim()}`
+      : `The user changed what was to be done (${about}); the result: ${done.result.trim()}`;
+  }
   if (done !== undefined) {
     const why = done.result.trim();
-    if (language === "zh") return `没有完成（${about}）${why === "" ? "。" : `：${why}`}`;
+    if (language === "zh") return sayRefusal(about, why) ?? `没有完成（${about}）${why === "" ? "。" : `：${why}`}`;
     return `That did not happen (${about})${why === "" ? "." : `: ${why}`}`;
   }
   if (!offered.has(errand.tool)) {
@@ -99,6 +84,19 @@ function sayStep({ errand, done }: Step, language: Language, offered: ReadonlyMa
   return language === "zh"
     ? `没有去做（${about}），因为前面没有结果。`
     : `I left that out (${about}), because there is no result to work with.`;
+}
+
+/** What the tools say, in English, of a call that nobody allowed. */
+const REFUSED =
+  /^(?:(?<no>The user refused this call)|Nobody agreed to this call in time); it was not run\.(?: The reason given: (?<reason>.*))?$/s;
+
+function sayRefusal(about: string, why: string): string | undefined {
+  const refused = REFUSED.exec(why);
+  if (refused === null) return undefined;
+  const { no, reason } = refused.groups ?? {};
+  const what =
+    no === undefined ? `没有人及时同意（${about}），所以没有执行。` : `用户拒绝了（${about}），所以没有执行。`;
+  return reason === undefined ? what : `${what}理由：${reason.replace(/[。.]?$/, "。")}`;
 }
 
 /** Small talk, and what it has no rule for. */

@@ -8,33 +8,58 @@ export const clock: Skill = {
   find(text) {
     const match = ASKED.exec(text);
     if (match === null) return [];
-    const zone = ZONES.find(([names]) => names.test(text))?.[1];
-    return [
-      {
-        tool: "current_time",
-        at: match.index,
-        end: match.index + match[0].length,
-        about: { en: "the time", zh: "时间" },
-        createInput: (tool) => (zone === undefined ? {} : nameZone(tool, zone)),
-        tell: (result) => ({ en: `It is ${trimStop(result)}.`, zh: `现在是 ${trimStop(result)}。` }),
-      },
-    ];
+    const end = match.index + match[0].length;
+    const zones = ZONES.filter(([names]) => names.test(text)).map(([, zone]) => zone);
+    // The time of another place is no answer.
+    if (zones.length === 0 && ELSEWHERE.test(text.slice(end))) return [];
+    return (zones.length === 0 ? [undefined] : zones).map((zone) => ({
+      tool: "current_time",
+      at: match.index,
+      end,
+      about: zone === undefined ? { en: "the time", zh: "时间" } : { en: `the time, ${zone}`, zh: `时间，${zone}` },
+      createInput: (tool) => (zone === undefined ? {} : nameZone(tool, zone)),
+      tell: (result) => ({ en: `It is ${trimStop(result)}.`, zh: `现在是 ${sayInChinese(trimStop(result))}。` }),
+    }));
   },
 };
 
+/** "What is the time complexity", "what day was it" and "for the first time in years" ask for something else. */
 const ASKED =
-  /\bwhat(?:'s|’s| is)? (?:the )?(?:current |local )?(?:time|date|day)\b|\bcurrent (?:time|date)\b|\btime is it\b|\btime in [a-z]|\btoday(?:'s|’s) date\b|\bthe (?:time|date) (?:now|today)\b|几点|(?:现在|当前)的?时间|什么时间|今天.{0,3}(?:几号|日期|星期|礼拜)|星期几|现在时刻/i;
+  /\bwhat(?:'s|’s| is)? (?:the )?(?:current |local )?(?:time|date|day)(?: and (?:time|date|day))?(?=\s*(?:$|[?.!,;]|(?:is it|it is|is today|now|today|in|and|right now|please|here)\b))|\bcurrent (?:time|date)\b|\btime is it\b|(?:^|\btell me )\s*(?:the )?time\b(?=\s*(?:$|[?.!,;]|in\b|and\b))|\btoday(?:'s|’s) date\b|\bthe (?:time|date) (?:now|today)\b|几点(?!了?[吃去来到开出下上睡起回见])|(?:现在|当前)的?(?:时间|日期)|什么时间[？?]?$|今天.{0,3}(?:几号|日期|星期|礼拜)|星期几|现在时刻/i;
+
+const ELSEWHERE = /^\s*(?:is it\s*)?(?:now\s*|right now\s*)?in (?!the (?:morning|afternoon|evening)|here|my|this)/i;
 
 const ZONES: readonly (readonly [RegExp, string])[] = [
   [/\bUTC\b|\bGMT\b/i, "UTC"],
-  [/\btokyo\b|东京/i, "Asia/Tokyo"],
-  [/\b(?:beijing|shanghai)\b|北京|上海/i, "Asia/Shanghai"],
+  [/\b(?:tokyo|japan)\b|东京|日本/i, "Asia/Tokyo"],
+  [/\b(?:beijing|shanghai|shenzhen|china)\b|北京|上海|深圳|中国/i, "Asia/Shanghai"],
+  [/\bhong kong\b|香港/i, "Asia/Hong_Kong"],
+  [/\btaipei\b|台北/i, "Asia/Taipei"],
+  [/\bseoul\b|首尔/i, "Asia/Seoul"],
+  [/\bsingapore\b|新加坡/i, "Asia/Singapore"],
+  [/\b(?:delhi|mumbai|india)\b|德里|孟买|印度/i, "Asia/Kolkata"],
+  [/\bdubai\b|迪拜/i, "Asia/Dubai"],
+  [/\bmoscow\b|莫斯科/i, "Europe/Moscow"],
   [/\blondon\b|伦敦/i, "Europe/London"],
   [/\bberlin\b|柏林/i, "Europe/Berlin"],
   [/\bparis\b|巴黎/i, "Europe/Paris"],
+  [/\bmadrid\b|马德里/i, "Europe/Madrid"],
+  [/\brome\b|罗马/i, "Europe/Rome"],
   [/\bnew york\b|纽约/i, "America/New_York"],
-  [/\bsan francisco\b|\blos angeles\b|旧金山|洛杉矶/i, "America/Los_Angeles"],
+  [/\bchicago\b|芝加哥/i, "America/Chicago"],
+  [/\b(?:san francisco|los angeles|seattle)\b|旧金山|洛杉矶|西雅图/i, "America/Los_Angeles"],
+  [/\bsydney\b|悉尼/i, "Australia/Sydney"],
 ];
+
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** As our own tool says it; what another one says stays as it is. */
+function sayInChinese(result: string): string {
+  const [, weekday = "", date = "", time = "", zone = ""] =
+    /^(\w+), (\d{4}-\d\d-\d\d), (\d\d:\d\d:\d\d) in (\S+) \(/.exec(result) ?? [];
+  const day = "日一二三四五六"[WEEKDAYS.indexOf(weekday)];
+  return day === undefined ? result : `${date} 星期${day} ${time}（${zone}）`;
+}
 
 /** By the name the tool itself has for it; without one, the time here has to do. */
 function nameZone({ inputSchema }: ModelTool, zone: string): { readonly [name: string]: Json } {

@@ -16,9 +16,15 @@ export interface Errand {
   readonly at: number;
   /** What it is about, to say it. */
   readonly about: Phrase;
-  /** It is made of what the others gave, and waits for them. */
+  /** The file it is about, or every file. */
+  readonly touches?: { readonly path: string | undefined; readonly isChange: boolean };
+  /** It is made of what others gave, and waits for them. */
   readonly needsResults?: boolean;
-  /** The arguments; `results` are those of the errands before it. */
+  /** Words of its own that say what it is made of, where they do. */
+  readonly madeOf?: string;
+  /** The place of the errand that is made of this one and of no other. */
+  readonly owner?: number;
+  /** The arguments; `results` are those of the errands it is made of. */
   createInput(tool: ModelTool, results: readonly string[]): JsonObject;
   /** What to say when the tool has answered. */
   tell(result: string): Phrase;

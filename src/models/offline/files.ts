@@ -15,7 +15,8 @@ export const files: Skill = {
         const at = match.index;
         const end = at + match[0].length;
         if (found.some((other) => at < other.end && other.at < end)) continue;
-        const { path = "", content } = match.groups ?? {};
+        const { path = tool === "list_files" ? "" : findPathBefore(found, at), content } = match.groups ?? {};
+        if (path === undefined) continue;
         found.push(createErrand(tool, about, { at, end, path, content }));
       }
     }
@@ -64,6 +65,8 @@ const RULES: readonly Rule[] = [
   rule("delete_file", aboutDeleting, String.raw`(?:删除|删掉|移除)\s*(?:文件 ?)?${PATH}`),
   rule("read_file", aboutReading, String.raw`\b(?:read|show|open|print)(?: me)? ${THE_FILE}${PATH}`),
   rule("read_file", aboutReading, String.raw`(?:读取|读|打开|查看|显示)\s*(?:文件 ?)?${PATH}`),
+  rule("delete_file", aboutDeleting, String.raw`\b(?:delete|remove|erase) it\b|(?:删除|删掉|移除)它`),
+  rule("read_file", aboutReading, String.raw`\b(?:read|show|open|print)(?: me)? it\b|(?:读取|读|打开|查看|显示)它`),
   rule(
     "list_files",
     aboutListing,
@@ -71,12 +74,22 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
+/** "Read a.txt and delete it": the file that was spoken of last. */
+function findPathBefore(found: readonly FoundErrand[], at: number): string | undefined {
+  const before = found.filter((other) => other.at < at && other.touches?.path !== undefined);
+  return before.sort((a, b) => a.at - b.at).at(-1)?.touches?.path;
+}
+
 function rule(tool: string, about: Rule["about"], source: string): Rule {
   return { tool, about, pattern: new RegExp(source, "gi") };
 }
 
 /** What another errand is to give. */
-const PRONOUN = /^(?:it|that|this|them|both|the (?:result|answer|sum|product|time|date)s?|结果|答案|它|时间|日期)$/i;
+const PRONOUN =
+  /^(?:it|that|this|them|both|the (?:result|answer|sum|product|time|date)s?|(?:计算)?结果|答案|它|时间|日期)$/i;
+/** What is to be found out, by words of its own. */
+const DESCRIBED =
+  /^(?:the )?(?:result|answer|value|sum|product) of (?<of>.+)$|^(?<time>(?:the )?(?:current )?(?:time|date)(?: now| today)?|(?:现在|当前|今天)的?(?:时间|日期))$|^(?<what>.+?)\s*的(?:计算)?(?:结果|答案|值)$/is;
 
 interface Found {
   readonly at: number;
@@ -86,17 +99,21 @@ interface Found {
 }
 
 function createErrand(tool: string, about: Rule["about"], { at, end, path, content = "" }: Found): FoundErrand {
-  const isPronoun = PRONOUN.test(content.trim());
+  const { of, time, what } = DESCRIBED.exec(content.trim())?.groups ?? {};
+  const madeOf = of ?? what ?? (time === undefined ? undefined : /[时间日期]/.test(time) ? "现在几点" : "current time");
+  const isPronoun = madeOf !== undefined || PRONOUN.test(content.trim());
   const text = content.trim().replaceAll(/^["'“「]|["'”」]$/g, "");
   return {
     tool,
     at,
     end,
     about: about(path),
+    touches: { path: path === "" ? undefined : path, isChange: tool === "write_file" || tool === "delete_file" },
     ...(isPronoun ? { needsResults: true } : {}),
+    ...(madeOf === undefined ? {} : { madeOf }),
     createInput: (_tool, results) => {
       if (tool === "list_files") return {};
-      return tool === "write_file" ? { path, content: isPronoun ? results.join("\n") : text } : { path };
+      return tool === "write_file" ? { path, content: results.length > 0 ? results.join("\n") : text } : { path };
     },
     tell: (result) => tellOf(tool, path, result.trim()),
   };

@@ -8,21 +8,25 @@ import { files } from "./files.ts";
 const READ_CHARACTERS = 4000;
 const MAX_ERRANDS = 8;
 
-/** What stands in the words of one skill, the content of a file above all, is not read by those after it. */
 const SKILLS: readonly Skill[] = [files, clock, arithmetic];
 
 export function findErrands(message: string): readonly Errand[] {
   let text = message.slice(0, READ_CHARACTERS);
   const found: Errand[] = [];
-  for (const skill of SKILLS) {
-    const errands = skill.find(text);
-    found.push(...errands);
-    if (skill === files) for (const { at, end } of errands) text = blank(text, at, end);
+  for (const errand of files.find(text)) {
+    // What stands in its words, the content of a file above all, is not read by the other skills, unless it says so.
+    text = blank(text, errand.at, errand.end);
+    const parts = errand.madeOf === undefined ? [] : findFacts(errand.madeOf);
+    const owner = errand.at;
+    found.push(...parts.map((part) => ({ ...part, at: owner, owner })));
+    found.push(parts.length === 0 && errand.madeOf !== undefined ? { ...errand, needsResults: false } : errand);
   }
-  // What is made of results comes after all that may give one.
-  return found
-    .sort((a, b) => Number(a.needsResults ?? false) - Number(b.needsResults ?? false) || a.at - b.at)
-    .slice(0, MAX_ERRANDS);
+  found.push(...findFacts(text));
+  return found.sort((a, b) => a.at - b.at).slice(0, MAX_ERRANDS);
+}
+
+function findFacts(text: string): readonly Errand[] {
+  return [clock, arithmetic].flatMap((skill) => skill.find(text));
 }
 
 /** What can be done with these tools, in words of that language. */
@@ -33,6 +37,7 @@ export function listAbilities(tools: ReadonlySet<string>, language: Language): r
     .map(({ can }) => can[language]);
 }
 
+/** With signs that end what comes before them. */
 function blank(text: string, at: number, end: number): string {
-  return text.slice(0, at) + " ".repeat(end - at) + text.slice(end);
+  return text.slice(0, at) + ";".repeat(end - at) + text.slice(end);
 }

@@ -6,6 +6,8 @@ export interface Done {
   readonly tool: string;
   readonly result: string;
   readonly isError: boolean;
+  /** Whoever approved the call has changed its arguments: what was asked for is not what was done. */
+  readonly isEdited: boolean;
 }
 
 export interface Reading {
@@ -36,6 +38,9 @@ export function readPrompt(prompt: readonly ModelMessage[]): Reading {
   };
 }
 
+/** What the tools put before a result, in English. */
+const EDITED = /^The user changed the arguments to [^\n]*\n/;
+
 function textOf(message: ModelMessage | undefined): string {
   if (message === undefined) return "";
   if (typeof message.content === "string") return message.content;
@@ -47,8 +52,9 @@ function mentionsLabel(text: string): boolean {
 }
 
 function describeResult(tool: string, part: ToolResultPart | undefined): Done {
-  if (part === undefined) return { tool, result: "", isError: true };
+  if (part === undefined) return { tool, result: "", isError: true, isEdited: false };
   const { type, value } = part.output;
   const result = typeof value === "string" ? value : JSON.stringify(value);
-  return { tool, result, isError: type === "error-text" };
+  const note = EDITED.exec(result)?.[0] ?? "";
+  return { tool, result: result.slice(note.length), isError: type === "error-text", isEdited: note !== "" };
 }

@@ -50,8 +50,8 @@ export const UP_FRAMES = {
     dialect: askedDialect,
     modes: optional(
       listOf(string),
-      "Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but states that are stored as what changed",
-      "仅订阅这些类别（状态完整）：messages、tools、nodes、updates、values、custom、checkpoints 或 all；缺省为除增量存储的状态外的全部",
+      "Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but the states of graphs, which are stored as what changed",
+      "仅订阅这些类别（状态完整）：messages、tools、nodes、updates、values、custom、checkpoints 或 all；缺省为除以增量存储的图状态外的全部",
     ),
     after: optional(
       string,

@@ -18,7 +18,7 @@ export interface SubscribeControl {
   readonly session: string;
   /** Name of the dialect; `loom` when absent */
   readonly dialect?: string;
-  /** Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but states that are stored as what changed */
+  /** Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but the states of graphs, which are stored as what changed */
   readonly modes?: readonly string[];
   /** Go on after this place: a cursor, or the event_id of a record as digits; from the first record that is held when absent */
   readonly after?: string;

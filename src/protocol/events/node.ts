@@ -19,8 +19,8 @@ const SECTION = "001 §4.2";
 /** A long run would write its state over and over: a log holds what changed, and whoever asks is given the whole. */
 const delta = additional(
   boolean,
-  "True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before",
-  "为 true 时 state 仅为各通道自上一状态以来的变化（set、append 或 merge）",
+  "True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before; false: it is whole, and those after it are changes",
+  "为 true 时 state 仅为各通道自上一状态以来的变化（set、append 或 merge）；为 false 时 state 完整，其后者为变化",
 );
 const checkpoint_ns = additional(
   string,

@@ -177,6 +177,18 @@ describe("the calculator", () => {
     }
   });
 
+  it.each([
+    ["floor(1e20 * pi)", false],
+    ["round(1e20 * pi)", false],
+    ["round(pi, 20)", false],
+    ["ceil(-1e16 * sqrt(2))", false],
+    ["floor(100 * pi)", true],
+    ["round(pi, 4)", true],
+    ["floor(10^30 / 7)", true],
+  ])("does not take for exact what it does not know: %s", (expression, isExact) => {
+    expect(evaluateExpression(expression)).toMatchObject({ ok: true, isExact });
+  });
+
   it("says whether it is exact", () => {
     const exactness = ["1/4", "1/3", "sqrt(4)", "sqrt(2)", "pi", "2^-200"].map((text) => {
       const result = evaluateExpression(text);

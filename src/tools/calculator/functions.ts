@@ -48,7 +48,16 @@ function smooth(compute: (value: number) => number): CalculatorFunction {
 
 /** One that gives a whole number. */
 function whole(compute: (value: Rational) => bigint): CalculatorFunction {
-  return unary((value) => ({ exact: makeRational(compute(rationalOf(value))) }));
+  return unary((value) => hold(makeRational(compute(rationalOf(value))), value, 0));
+}
+
+/** Digits of a double that mean something. */
+const MEANT = 1e15;
+
+/** What was rounded to so many digits behind the point is exact only where the value had those digits. */
+function hold(rounded: Rational, value: Value, places: number): Value {
+  const isKnown = isExact(value) || Math.abs(value.about) * 10 ** places < MEANT;
+  return isKnown ? { exact: rounded } : { about: toNumber(rounded) };
 }
 
 function pick(isBetter: (order: number) => boolean): CalculatorFunction {
@@ -102,7 +111,8 @@ function roundTo([value, digits]: readonly Value[], refuse: Refuse): Value {
   if (digits !== undefined && (rationalOf(digits).d !== 1n || places < -MAX_ROUND || places > MAX_ROUND))
     return refuse(`rounds to a whole number of digits from -${MAX_ROUND} to ${MAX_ROUND}`);
   const factor = places < 0n ? makeRational(1n, 10n ** -places) : makeRational(10n ** places);
-  return exactly(divide(makeRational(round(multiply(given, factor))), factor), refuse);
+  const rounded = divide(makeRational(round(multiply(given, factor))), factor);
+  return isExact(value as Value) ? exactly(rounded, refuse) : hold(rounded, value as Value, Number(places));
 }
 
 const TEN: Value = { exact: makeRational(10n) };

@@ -6,6 +6,7 @@ import { lookup } from "node:dns/promises";
 import { LoomError } from "../../protocol/index.ts";
 import { defineTool } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
+import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { untilAborted } from "../until-aborted.ts";
@@ -18,7 +19,7 @@ export interface FetchToolOptions {
   readonly allow?: readonly string[];
   /** 80 and 443 when absent. Code `url_refused`. */
   readonly ports?: readonly number[];
-  /** GET and HEAD when absent. */
+  /** GET and HEAD when absent. Where a call does not say, it is GET, or the first of these. */
   readonly methods?: readonly FetchMethod[];
   /** When the user must agree; when absent, for methods that may change something. */
   readonly approval?: ApprovalPolicy<FetchInput>;
@@ -49,7 +50,7 @@ const MAX_URL_LENGTH = 4096;
 /** The tool's own deadline comes first, because it knows what to say. */
 const GRACE_MS = 1000;
 
-/** The tool `http_fetch`. */
+/** The tool `http_fetch`. Throws `tool_invalid`. */
 export function createFetchTool({
   allow = [],
   ports = [80, 443],
@@ -69,7 +70,9 @@ export function createFetchTool({
     resolve,
   };
   const canSend = methods.some((method) => !SAFE.has(method));
-  return defineTool({
+  const usual = methods.includes("GET") ? "GET" : methods[0];
+  if (usual === undefined) throw new LoomError("tool_invalid", "http_fetch needs one of `methods` at least");
+  const tool = defineTool({
     name: "http_fetch",
     description: "Fetches a page from the web and gives its text. Only public addresses can be reached.",
     approval,
@@ -79,13 +82,13 @@ export function createFetchTool({
       type: "object",
       properties: {
         url: { type: "string", description: "The whole URL, with http or https" },
-        method: { type: "string", enum: [...methods], description: "GET when absent" },
+        method: { type: "string", enum: [...methods], description: `${usual} when absent` },
         ...(canSend ? SENDING : {}),
       },
       required: ["url"],
       additionalProperties: false,
     }),
-    execute: async ({ url, method = "GET", body, content_type: contentType }, context) => {
+    execute: async ({ url, method = usual, body, content_type: contentType }, context) => {
       if (body !== undefined && SAFE.has(method))
         throw new LoomError("invalid_arguments", `A ${method} request has no body.`);
       const asked = { url, method, body, contentType };
@@ -97,7 +100,8 @@ export function createFetchTool({
       if (page.redirects > 0) notes.push(`redirected to ${page.url}`);
       if (page.isCut) notes.push(`cut after ${maxBytes} bytes`);
       // Of an error page that is no text, its status says enough.
-      const text = isError ? tryDecode(page.bytes, page.contentType) : decodePage(page.bytes, page.contentType);
+      const read = isError ? tryDecode : decodePage;
+      const text = page.bytes.length === 0 ? "" : read(page.bytes, page.contentType);
       return toolResult({
         text: isError || notes.length > 1 || text === "" ? `[${notes.join(", ")}]\n${text}`.trimEnd() : text,
         output: {
@@ -112,6 +116,11 @@ export function createFetchTool({
       });
     },
   });
+  return refineInput<FetchInput>(tool, (input) => ({
+    ...input,
+    url: URL.parse(input.url)?.href ?? input.url,
+    method: input.method ?? usual,
+  }));
 }
 
 const SENDING = {

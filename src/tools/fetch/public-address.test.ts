@@ -1,9 +1,16 @@
+import type * as Os from "node:os";
+import { networkInterfaces } from "node:os";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isPublicAddress } from "./public-address.ts";
 
+vi.mock("node:os", async (load) => {
+  const os = await load<typeof Os>();
+  return { ...os, networkInterfaces: vi.fn(os.networkInterfaces) };
+});
+
 const ours = [
-  ..."0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254".split(
+  ..."0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 168.63.129.16 169.254.169.254".split(
     " ",
   ),
   ..."172.16.0.1 172.31.255.255 192.0.0.1 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 198.19.255.255 198.51.100.7".split(
@@ -57,6 +64,25 @@ describe("isPublicAddress", () => {
     "accepts %s",
     (address) => expect(isPublicAddress(address)).toBe(true),
   );
+
+  it("refuses what is public and this machine's own", () => {
+    const own = { netmask: "", mac: "", internal: false, cidr: null };
+    vi.mocked(networkInterfaces).mockReturnValue({
+      eth0: [
+        { ...own, address: "8.8.4.4", family: "IPv4" },
+        { ...own, address: "2606:4700::77", family: "IPv6", scopeid: 0 },
+        { ...own, address: "fe80::1", family: "IPv6", scopeid: 2 },
+      ],
+    });
+    for (const address of ["8.8.4.4", "::ffff:8.8.4.4", "64:ff9b::8.8.4.4", "2606:4700::77", "2606:4700:0:0:0:0:0:77"])
+      expect(isPublicAddress(address)).toBe(false);
+    for (const address of ["8.8.8.8", "2606:4700::78"]) expect(isPublicAddress(address)).toBe(true);
+    vi.mocked(networkInterfaces).mockImplementation(() => {
+      throw new Error("not allowed");
+    });
+    expect(isPublicAddress("8.8.4.4")).toBe(true);
+    vi.mocked(networkInterfaces).mockReset();
+  });
 
   it("says the same of an address in every spelling", () => {
     const group = fc.integer({ min: 0, max: 0xffff });

@@ -6,6 +6,7 @@
  * address inside is judged by that address, or refused as a whole where the form has no honest use left.
  */
 import { BlockList, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 
 /** Not public, by the registries of special-purpose addresses. */
 const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
@@ -14,6 +15,7 @@ const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ["100.64.0.0", 10], // carrier-grade NAT
   ["127.0.0.0", 8], // loopback
   ["169.254.0.0", 16], // link-local, and where clouds tell secrets to their guests
+  ["168.63.129.16", 32], // Azure's services for its guests
   ["172.16.0.0", 12], // private
   ["192.0.0.0", 24], // protocol assignments
   ["192.0.2.0", 24], // documentation
@@ -50,12 +52,25 @@ globalIpv6.addSubnet("2000::", 3, "ipv6");
 export function isPublicAddress(address: string): boolean {
   if (address.includes("%")) return false;
   const family = isIP(address);
-  if (family === 4) return !refusedIpv4.check(address, "ipv4");
-  if (family !== 6) return false;
-  const groups = parseIpv6(address);
-  const embedded = findEmbedded(groups);
-  if (embedded !== undefined) return !refusedIpv4.check(embedded, "ipv4");
-  return globalIpv6.check(address, "ipv6") && !refusedIpv6.check(address, "ipv6");
+  if (family === 0) return false;
+  const ipv4 = family === 4 ? address : findEmbedded(parseIpv6(address));
+  if (ipv4 !== undefined) return !refusedIpv4.check(ipv4, "ipv4") && !listOwn().check(ipv4, "ipv4");
+  if (!globalIpv6.check(address, "ipv6") || refusedIpv6.check(address, "ipv6")) return false;
+  return !listOwn().check(address, "ipv6");
+}
+
+/** The addresses of this machine, which may be public ones; what listens there may trust whoever comes from here. */
+function listOwn(): BlockList {
+  const own = new BlockList();
+  let all: ReturnType<typeof networkInterfaces> = {};
+  try {
+    all = networkInterfaces();
+  } catch {
+    // Some sandboxes do not tell.
+  }
+  for (const { address, family } of Object.values(all).flatMap((each) => each ?? []))
+    own.addAddress(address, family === "IPv4" ? "ipv4" : "ipv6");
+  return own;
 }
 
 /** The eight numbers of an address that `isIP` has accepted. */

@@ -8,8 +8,8 @@ import { Buffer } from "node:buffer";
 import type { LookupFunction } from "node:net";
 import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
-import { pipeline, type Readable } from "node:stream";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { pipeline, Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { LoomError } from "../../protocol/index.ts";
 import { type JudgedUrl, judgeUrl, type UrlRules } from "./judge-url.ts";
 
@@ -73,8 +73,16 @@ const NO_BODY = { bytes: Buffer.alloc(0), isCut: false };
 function follow(asked: PageRequest, status: number, location: string, base: URL): PageRequest {
   const url = URL.parse(location, base.href);
   if (url === null) throw new LoomError("tool_failed", "The server redirects to something that is no URL.");
-  const isKept = status === 307 || status === 308 || asked.method === "GET" || asked.method === "HEAD";
-  return isKept ? { ...asked, url: url.href } : { url: url.href, method: "GET" };
+  const isSafe = asked.method === "GET" || asked.method === "HEAD";
+  if (isSafe) return { ...asked, url: url.href };
+  if (status !== 307 && status !== 308) return { url: url.href, method: "GET" };
+  // Whoever agreed to the request agreed to where it goes.
+  if (url.host !== base.host || (base.protocol === "https:" && url.protocol !== "https:"))
+    throw new LoomError(
+      "url_refused",
+      `${base.host} redirects the ${asked.method} to ${url.host.slice(0, 200)}; it was not sent there.`,
+    );
+  return { ...asked, url: url.href };
 }
 
 async function send(
@@ -124,8 +132,9 @@ async function readBody(
   const chunks: Buffer[] = [];
   let size = 0;
   let isCut = false;
-  const body = decompress(response, maxBytes);
+  let body: Readable = response;
   try {
+    body = await decompress(response, maxBytes);
     for await (const chunk of body as AsyncIterable<Buffer>) {
       const room = maxBytes - size;
       isCut = chunk.length > room;
@@ -147,29 +156,41 @@ async function readBody(
 /** By how much a compressed body may be longer than what is in it. */
 const SLACK_BYTES = 64 * 1024;
 
-function decompress(response: IncomingMessage, maxBytes: number): Readable {
+async function decompress(response: IncomingMessage, maxBytes: number): Promise<Readable> {
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
-  const make = DECODERS[coding];
   if (coding === "" || coding === "identity") return response;
+  const make = DECODERS[coding];
   if (make === undefined)
     throw new LoomError("tool_failed", "The answer is compressed in a way that is not known here.");
-  // A body that never expands must end too.
-  let sent = 0;
-  response.on("data", (chunk: Buffer) => {
-    sent += chunk.length;
-    if (sent > maxBytes + SLACK_BYTES) response.destroy(new LoomError("tool_failed", "The answer is too long."));
-  });
+  const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const first = await chunks.next();
+  // Nothing, compressed, is often sent as nothing.
+  if (first.done === true) return Readable.from([]);
+  const compressed = async function* (): AsyncGenerator<Buffer> {
+    let sent = 0;
+    for (let step: IteratorResult<Buffer> = first; step.done !== true; step = await chunks.next()) {
+      sent += step.value.length;
+      // A body that never expands must end too.
+      if (sent > maxBytes + SLACK_BYTES) throw new LoomError("tool_failed", "The answer is too long.");
+      yield step.value;
+    }
+  };
   // An error of either destroys both, and is thrown where the body is read.
-  return pipeline(response, make(), () => undefined);
+  return pipeline(compressed, make(first.value), () => undefined);
 }
 
-const DECODERS: { readonly [coding: string]: (() => Readable & NodeJS.WritableStream) | undefined } = {
+const DECODERS: { readonly [coding: string]: ((first: Buffer) => Readable & NodeJS.WritableStream) | undefined } = {
   __proto__: null as never,
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  br: createBrotliDecompress,
-  deflate: createInflate,
+  gzip: () => createGunzip(),
+  "x-gzip": () => createGunzip(),
+  br: () => createBrotliDecompress(),
+  // Two formats go by this name: one with a header, and one without.
+  deflate: (first) => (hasZlibHeader(first) ? createInflate() : createInflateRaw()),
 };
+
+function hasZlibHeader([method = 0, flags]: Buffer): boolean {
+  return (method & 0x8f) === 0x08 && (flags === undefined || (method * 256 + flags) % 31 === 0);
+}
 
 function explain(error: Error, url: URL): LoomError {
   const code: unknown = "code" in error ? error.code : undefined;

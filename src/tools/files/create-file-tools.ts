@@ -3,10 +3,12 @@
  * the words for the model, the limits, and who must agree.
  */
 import { Buffer } from "node:buffer";
-import { rmdir, unlink } from "node:fs/promises";
+import { access, constants, rmdir, unlink } from "node:fs/promises";
 import { LoomError } from "../../protocol/index.ts";
 import { defineTool } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { listEntries } from "./list-entries.ts";
@@ -18,7 +20,7 @@ import { writeFile } from "./write-file.ts";
 export interface FileToolOptions {
   /** Leave out the tools that change something. */
   readonly readOnly?: boolean;
-  /** Who must agree to writing and deleting; `always` when absent. */
+  /** Who must agree to writing and deleting; `always` when absent. The path is relative, without `.` and doubled `/`. */
   readonly approval?: ApprovalPolicy<{ readonly path: string }>;
   /** Bytes that one call gives; the rest can be asked for. */
   readonly maxReadBytes?: number;
@@ -48,13 +50,21 @@ const NOTE_CHARACTERS = 1024;
 
 type Settings = typeof DEFAULTS & { readonly approval: ApprovalPolicy<{ readonly path: string }> };
 
-/** `read_file`, `list_files`, `write_file` and `delete_file` for what is below `root`. */
+/** `read_file`, `list_files`, `write_file` and `delete_file` for what is below `root`. Throws `tool_invalid`. */
 export function createFileTools(root: string, options: FileToolOptions = {}): Tool[] {
   const { readOnly = false, ...given } = options;
-  const settings: Settings = { ...DEFAULTS, approval: "always", ...given };
+  const settings: Settings = { ...DEFAULTS, approval: "always", ...dropUndefined(given) };
+  // It would mean whatever folder the process happens to be in.
+  if (typeof root !== "string" || root.trim() === "")
+    throw new LoomError("tool_invalid", "the workspace must be the path of a folder");
   const workspace = new Workspace(root);
   const reading = [defineReadFile(workspace, settings), defineListFiles(workspace, settings)];
-  return readOnly ? reading : [...reading, defineWriteFile(workspace, settings), defineDeleteFile(workspace, settings)];
+  const writing = readOnly ? [] : [defineWriteFile(workspace, settings), defineDeleteFile(workspace, settings)];
+  return [...reading, ...writing].map((tool) =>
+    refineInput<{ readonly path?: string }>(tool, async (input) =>
+      input.path === undefined ? input : { ...input, path: await workspace.normalise(input.path) },
+    ),
+  );
 }
 
 const PATH = { type: "string", description: "Relative to the workspace, e.g. notes/plan.md" } as const;
@@ -168,7 +178,7 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
     name: "write_file",
     description: "Writes a text file in the workspace. What was in the file is replaced; folders are made as needed.",
     approval,
-    idempotent: true,
+    // Not to be run twice: somebody may have changed the file since.
     timeoutMs,
     input: describeInput<{ readonly path: string; readonly content: string }>({
       type: "object",
@@ -181,7 +191,7 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
       if (bytes > maxWriteBytes)
         throw new LoomError("tool_failed", `The text has ${bytes} bytes; a file may have ${maxWriteBytes}.`);
       return workspace.visit(path, { makeFolders: true }, async (place) => {
-        const name = checkTarget(path, place);
+        const name = await checkTarget(path, place);
         const before = place.stats?.size;
         const mode = place.stats === undefined ? 0o666 : place.stats.mode & 0o777;
         await writeFile(place.folder, name, content, { mode, signal });
@@ -195,10 +205,14 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
   });
 }
 
-function checkTarget(path: string, { name, stats, isLinked }: Place): string {
+async function checkTarget(path: string, { folder, name, stats, isLinked }: Place): Promise<string> {
   if (name === undefined || stats?.isDirectory() === true) throw isFolder(path);
   if (stats === undefined && isLinked) throw refusePath(path, "is a link that leads nowhere");
-  if (stats !== undefined && !stats.isFile()) throw refusePath(path, "is no ordinary file");
+  if (stats === undefined) return name;
+  if (!stats.isFile()) throw refusePath(path, "is no ordinary file");
+  // It is replaced and not written into, which the system would allow all the same.
+  if ((stats.mode & 0o222) === 0) throw new LoomError("tool_failed", `${quotePath(path)} is read-only.`);
+  await access(folder.at(name), constants.W_OK);
   return name;
 }
 

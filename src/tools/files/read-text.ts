@@ -10,6 +10,8 @@ const CHUNK_BYTES = 64 * 1024;
 /** What is looked at to tell text from other data. */
 const SNIFF_BYTES = 4096;
 const LINE_FEED = 0x0a;
+/** Bytes a character may have: no part that is given has fewer, or going on would never get further. */
+const MAX_CHARACTER_BYTES = 4;
 
 export interface ReadRange {
   /** The first byte to give. */
@@ -31,19 +33,22 @@ export interface TextPart {
   readonly size: number;
 }
 
+/** Throws for what is no UTF-8: half-read, it would be destroyed by whoever writes it back. */
 export async function readText(file: FileHandle, range: ReadRange): Promise<TextPart> {
   const { size } = await file.stat();
-  const offset = range.fromLine === undefined ? (range.offset ?? 0) : await findLine(file, range.fromLine, range);
+  const first = range.fromLine === undefined ? (range.offset ?? 0) : await findLine(file, range.fromLine, range);
+  const offset = range.offset === undefined ? first : first + (await countRest(file, first));
+  const maxBytes = Math.max(MAX_CHARACTER_BYTES, range.maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
   let lines = 0;
   let isCut = false;
   while (!isCut) {
     range.signal?.throwIfAborted();
-    const chunk = await readChunk(file, offset + bytes, Math.min(CHUNK_BYTES, range.maxBytes - bytes + 1));
+    const chunk = await readChunk(file, offset + bytes, Math.min(CHUNK_BYTES, maxBytes - bytes + 1));
     if (chunk.length === 0) break;
     if (bytes === 0 && chunk.subarray(0, SNIFF_BYTES).includes(0)) throw notText();
-    let end = Math.min(chunk.length, range.maxBytes - bytes);
+    let end = Math.min(chunk.length, maxBytes - bytes);
     isCut = end < chunk.length;
     for (let at = chunk.indexOf(LINE_FEED); range.lines !== undefined && at >= 0 && at < end;) {
       lines += 1;
@@ -59,7 +64,24 @@ export async function readText(file: FileHandle, range: ReadRange): Promise<Text
   if (isCut) whole = whole.subarray(0, whole.length - countBroken(whole));
   const next = offset + whole.length;
   const nextOffset = isCut && whole.length > 0 && next < size ? next : undefined;
-  return { text: new TextDecoder().decode(whole), offset, nextOffset, size };
+  return { text: decode(whole), offset, nextOffset, size };
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    // A byte order mark is a part of the file.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notText();
+  }
+}
+
+/** Bytes that belong to the character before, where an offset leads into the middle of one. */
+async function countRest(file: FileHandle, offset: number): Promise<number> {
+  if (offset === 0) return 0;
+  const chunk = await readChunk(file, offset, MAX_CHARACTER_BYTES - 1);
+  const rest = chunk.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
+  return rest < 0 ? chunk.length : rest;
 }
 
 /** Bytes at the end that begin a character and do not end it. */
@@ -69,8 +91,7 @@ function countBroken(bytes: Buffer): number {
     if (byte < 0x80) return 0;
     if (byte >= 0xc0) {
       const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-      // Where that would leave nothing, going on would never get further.
-      return length > back && back < bytes.length ? back : 0;
+      return length > back ? back : 0;
     }
   }
   return 0;
@@ -101,5 +122,5 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
 }
 
 function notText(): LoomError {
-  return new LoomError("tool_failed", "The file is not a text file.");
+  return new LoomError("tool_failed", "The file is not a text file in UTF-8.");
 }

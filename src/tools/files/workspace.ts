@@ -55,12 +55,15 @@ export class Workspace {
     this.#byHandle = byHandle;
   }
 
+  /** The one spelling of a path: relative, `.` for the workspace itself. Links are not followed. */
+  async normalise(path: string): Promise<string> {
+    const { roots } = await this.#findRoot();
+    return parsePath(path, roots).join("/") || ".";
+  }
+
   /** Lets `use` work at the place that `path` means, and closes what was opened for it. */
   async visit<T>(path: string, options: WalkOptions, use: (place: Place) => Promise<T>): Promise<T> {
-    const root = await realpath(this.#root).catch(() => {
-      throw new LoomError("path_refused", "The workspace folder does not exist.");
-    });
-    const roots = [this.#root, root].map((each) => each.replaceAll(sep, "/"));
+    const { root, roots } = await this.#findRoot();
     const names = parsePath(path, roots);
     const stack: OpenFolder[] = [];
     try {
@@ -71,6 +74,13 @@ export class Workspace {
     } finally {
       for (const folder of stack) await folder.handle.close().catch(() => undefined);
     }
+  }
+
+  async #findRoot(): Promise<{ readonly root: string; readonly roots: readonly string[] }> {
+    const root = await realpath(this.#root).catch(() => {
+      throw new LoomError("path_refused", "The workspace folder does not exist.");
+    });
+    return { root, roots: [this.#root, root].map((each) => each.replaceAll(sep, "/")) };
   }
 
   /** Opens a folder, and no link to one. */

@@ -66,15 +66,14 @@ export function createMcpTool(
     description: shorten(typeof words === "string" ? words : tool, settings.maxDescriptionCharacters),
     inputSchema,
     timeoutMs: settings.timeoutMs,
-    // Only what changes nothing may be done twice, and only where the hint counts at all.
-    idempotent: settings.approval === "by-hints" && hints.readOnly,
+    // None is to be run twice, not even one that only reads: what it shows would be shown twice.
     // The server knows its schema best, and says what is wrong.
     validate: async (input) => ({ ok: true, value: input }),
     needsApproval: (input) => decide(settings.approval, hints, input as JsonObject),
     execute: async (input, { signal, report, show, ready }) => {
       const reportProgress = limitReports(report);
       const answer = await server.call({ name: tool, arguments: input as JsonObject }, signal, reportProgress);
-      const { result, images } = readMcpResult(answer, settings);
+      const { result, images } = readMcpResult(answer, settings, (text) => server.redact(text));
       for (const image of images) {
         show(image);
         await ready();
@@ -86,7 +85,7 @@ export function createMcpTool(
 
 function decide(approval: McpApproval, hints: McpToolHints, input: JsonObject): boolean | Promise<boolean> {
   if (typeof approval === "function") return approval(hints, input);
-  return approval === "by-hints" ? !hints.readOnly : approval === "always";
+  return approval === "by-hints" ? !hints.readOnly : approval !== "never";
 }
 
 function readSchema(value: unknown, maxCharacters: number): JsonObject | undefined {

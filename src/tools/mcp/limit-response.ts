@@ -4,7 +4,7 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -15,13 +15,17 @@ export function limitResponses(maxBytes: number, onTooLong: () => void, fetchIt:
     const response = await fetchIt(url, init);
     if (response.body === null) return response;
     const isStream = (response.headers.get("content-type") ?? "").toLowerCase().startsWith("text/event-stream");
-    const body = response.body.pipeThrough(limitBytes(maxBytes, isStream, onTooLong));
-    const { status, statusText, headers } = response;
-    const limited = new Response(body, { status, statusText, headers });
-    // A made response has no address, and whoever judges redirects asks for it.
-    Object.defineProperty(limited, "url", { value: response.url });
-    return limited;
+    return remakeResponse(response, response.body.pipeThrough(limitBytes(maxBytes, isStream, onTooLong)));
   };
+}
+
+/** The same response with another body. */
+export function remakeResponse(response: Response, body: ReadableStream<Uint8Array>): Response {
+  const { status, statusText, headers } = response;
+  const made = new Response(body, { status, statusText, headers });
+  // A made response has no address, and whoever judges redirects asks for it.
+  Object.defineProperty(made, "url", { value: response.url });
+  return made;
 }
 
 function limitBytes(

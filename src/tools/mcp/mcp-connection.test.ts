@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
-import { call, closeAll, EVERYTHING, failure, findPort, type Heard, open } from "./mcp-trial.contract.ts";
+import { call, closeAll, EVERYTHING, failure, findPort, type Heard, open, until } from "./mcp-trial.contract.ts";
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
 afterEach(closeAll);
@@ -134,6 +134,29 @@ describe("hostile servers over HTTP", () => {
       "mcp_failed",
     ],
     ["an end", (response: ServerResponse) => response.destroy(), "mcp_failed"],
+    ["no more than a yes", (response: ServerResponse) => response.writeHead(202).end(), "mcp_failed"],
+    [
+      "events without an answer",
+      (response: ServerResponse) =>
+        response.writeHead(200, { "content-type": "text/event-stream" }).end("event: message\ndata: {}\n\n"),
+      "mcp_failed",
+    ],
+    [
+      "half an event",
+      (response: ServerResponse) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write('data: {"jsonrpc":"2.0","id":', () => response.destroy());
+      },
+      "mcp_failed",
+    ],
+    [
+      "an answer to somebody else",
+      (response: ServerResponse) =>
+        response
+          .writeHead(200, { "content-type": "text/event-stream" })
+          .end('data: {"jsonrpc":"2.0","id":4711,"result":{}}\n\n'),
+      "mcp_failed",
+    ],
     [
       "a redirect",
       (response: ServerResponse) => response.writeHead(302, { location: "http://127.0.0.1:9/" }).end(),
@@ -157,6 +180,107 @@ describe("hostile servers over HTTP", () => {
     isBad = false;
     expect((await call(mcp, "s__say")).text).toBe("said");
     web.stop();
+  });
+
+  it("are hung up on when a call is over before they answer", async () => {
+    let waiting = 0;
+    const web = await host((message, request, response) => {
+      if (message["method"] !== "tools/call") return usual(message, request, response);
+      waiting += 1;
+      response.once("close", () => (waiting -= 1));
+      const { kind } = (message["params"] as { arguments: { kind: string } }).arguments;
+      if (kind === "headers") return;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      // One that could be asked for the rest, and one that could not.
+      response.write(kind === "resumable" ? "id: 1\ndata:\n\n" : ": here I am\n\n");
+    });
+    const hasty = await open({ s: web.config }, { callTimeoutMs: 200 });
+    const mcp = await open({ s: web.config }, { callTimeoutMs: 60_000 });
+    for (const kind of ["headers", "stream", "resumable"]) {
+      expect((await failure(call(hasty, "s__say", { kind }))).code).toBe("tool_timeout");
+      await until(() => waiting === 0);
+      const controller = new AbortController();
+      const cancelled = call(mcp, "s__say", { kind }, controller);
+      await until(() => waiting === 1);
+      controller.abort(new Error("cancelled"));
+      await expect(cancelled).rejects.toThrow("cancelled");
+      await until(() => waiting === 0);
+    }
+    expect(mcp.servers).toMatchObject([{ state: "ready", restarts: 0 }]);
+    web.stop();
+  });
+
+  it("may go on elsewhere with an answer that broke off", async () => {
+    const gets: unknown[] = [];
+    let id: unknown;
+    const server = createServer((request, response) => {
+      if (request.method === "GET") {
+        gets.push(request.headers["last-event-id"]);
+        if (request.headers["last-event-id"] === undefined) return void response.writeHead(405).end();
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const result = { content: [{ type: "text", text: "the rest" }] };
+        return void response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+      }
+      return void request.on("data", (body: Buffer) => {
+        const message = JSON.parse(body.toString()) as JsonObject;
+        if (message["method"] !== "tools/call") return usual(message, request, response);
+        ({ id } = message);
+        return void response.writeHead(200, { "content-type": "text/event-stream" }).end("retry: 1\nid: 7\ndata:\n\n");
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const mcp = await open({ s: { url } });
+    expect((await call(mcp, "s__say")).text).toBe("the rest");
+    expect(gets).toContain("7");
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it("are tried again as long as they are away", async () => {
+    const port = await findPort();
+    const start = async () => {
+      const server = createServer((request, response) => {
+        if (request.method !== "POST") return void response.writeHead(405).end();
+        return void request.on("data", (body: Buffer) =>
+          usual(JSON.parse(body.toString()) as JsonObject, request, response),
+        );
+      });
+      await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+      return server;
+    };
+    const first = await start();
+    const mcp = await open({ s: { url: `http://127.0.0.1:${port}/mcp` } }, { restartMs: 1, maxRestarts: 2 });
+    first.closeAllConnections();
+    await new Promise((resolve) => first.close(resolve));
+    for (let n = 0; n < 6; n += 1) await failure(call(mcp, "s__say"));
+    expect(mcp.servers).toMatchObject([{ state: "down", error: "could not be reached (ECONNREFUSED)" }]);
+    const second = await start();
+    expect((await call(mcp, "s__say")).text).toBe("said");
+    second.closeAllConnections();
+    second.close();
+  });
+
+  it("are told the user of their URL in a header, and nobody else is told", async () => {
+    const seen = new Set<string | undefined>();
+    const web = await host((message, request, response) => {
+      seen.add(request.headers.authorization);
+      if (message["method"] !== "tools/call") return usual(message, request, response);
+      response.writeHead(200, { "content-type": "application/json" });
+      const text = `no: ${request.headers.authorization} p@ssword ${request.url} k/ey-key`;
+      const result = { isError: true, content: [{ type: "text", text }] };
+      return void response.end(JSON.stringify({ jsonrpc: "2.0", id: message["id"], result }));
+    });
+    const { url } = web.config as { url: string };
+    const secret = `${url.replace("//", "//ada:p%40ssword@")}?key=k%2Fey-key`;
+    const mcp = await open({ s: { url: secret } });
+    expect([...seen]).toEqual([`Basic ${Buffer.from("ada:p@ssword").toString("base64")}`]);
+    expect((await call(mcp, "s__say")).text).toBe("no: ••• ••• /mcp?key=••• •••");
+    web.stop();
+    const gone = await open({ s: { url: secret } });
+    expect(gone.servers[0]?.error).toMatch(/^could not be reached \(\w+\)$/);
+    const both = { url: secret, headers: { Authorization: "Bearer x" } };
+    expect((await failure(open({ s: both }))).message).not.toContain("p%40ssword");
   });
 
   it("that have lost our session are asked for a new one, once", async () => {

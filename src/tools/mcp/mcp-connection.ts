@@ -7,6 +7,7 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { untilAborted } from "../until-aborted.ts";
+import { answerRequests } from "./answer-requests.ts";
 import { ChildTransport } from "./child-transport.ts";
 import { limitResponses } from "./limit-response.ts";
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from "./read-mcp-config.ts";
@@ -151,7 +152,7 @@ function openHttp({ url, headers = {} }: HttpServerConfig, options: ConnectionOp
   };
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
-    fetch: limitResponses(options.maxMessageBytes, giveUp),
+    fetch: answerRequests(limitResponses(options.maxMessageBytes, giveUp)),
   });
   return {
     transport,

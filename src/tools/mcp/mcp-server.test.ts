@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   call,
@@ -56,10 +57,17 @@ describe("calls", () => {
     expect(error.code).toBe("mcp_failed");
     expect(error.message).toBe("The MCP server s: MCP error -32603: the disk is on fire, says •••.");
     expect(mcp.servers[0]).toMatchObject({ state: "ready" });
+    expect(await call(mcp, "s__told")).toEqual({
+      text: "no such key: •••\nsorry",
+      output: { keys: ["•••"] },
+      isError: true,
+    });
+    expect((await failure(call(mcp, "s__stack"))).message).toBe("The MCP server s: MCP error -32603: boom.");
+    expect(await call(mcp, "s__silent")).toEqual({ text: "The tool failed and did not say why.", isError: true });
   });
 
   it("start a server again that has died, with a limit", async () => {
-    const mcp = await open({ s: serve("good") }, { maxRestarts: 2 });
+    const mcp = await open({ s: serve("good") }, { maxRestarts: 2, forgiveMs: 600 });
     const first = findPid(mcp);
     const error = await failure(call(mcp, "s__die"));
     expect(error).toMatchObject({ code: "mcp_failed", message: "The MCP server s: ended with exit code 7." });
@@ -72,9 +80,16 @@ describe("calls", () => {
     expect(mcp.servers[0]).toMatchObject({ state: "failed", restarts: 3 });
     const last = await failure(call(mcp, "s__say"));
     expect(last.message).toBe(
-      "The MCP server s: ended with exit code 7; it has failed 3 times and is not started again.",
+      "The MCP server s: ended with exit code 7; it has failed 3 times and is left alone for 600 ms.",
     );
     expect(mcp.servers[0]).toMatchObject({ restarts: 3 });
+    // Once it was left alone for so long it is tried again: once.
+    await sleep(600);
+    await failure(call(mcp, "s__die"));
+    expect(mcp.servers[0]).toMatchObject({ state: "failed", restarts: 4 });
+    await sleep(600);
+    expect((await call(mcp, "s__say")).text).toBe("said {}");
+    expect(mcp.servers[0]).toMatchObject({ state: "ready", restarts: 5 });
   });
 
   it("share one start when many come at once", async () => {

@@ -2,14 +2,15 @@
  * One MCP server over its whole life: started, listed, called, started again when it has died, closed. Whatever it does,
  * a call gets an answer or an error in time. It knows no agent and no model.
  *
- *     starting → ready ⇄ down (died; started again by the next call) → failed (too often), or closed
+ *     starting → ready ⇄ down (died; started again by the next call) ⇄ failed (too often; it rests), or closed
  *
  * Invariant: at most one connection is alive or under way.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { describeFailure, shorten } from "../describe-failure.ts";
+import { describeFailure, dropStack, shorten } from "../describe-failure.ts";
 import { untilAborted } from "../until-aborted.ts";
+import { listSecrets } from "./list-secrets.ts";
 import { type McpConnection, openMcpConnection, type RequestSettings } from "./mcp-connection.ts";
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
@@ -39,10 +40,12 @@ export interface McpServerLimits {
   readonly callTimeoutMs: number;
   /** How long a server has to say that it lives, after a call it did not answer. */
   readonly pingTimeoutMs: number;
-  /** Failures in a row after which it is not started again. Code `mcp_failed`. */
+  /** Failures in a row after which a program is left alone for `forgiveMs`. Code `mcp_failed`. A URL is always tried. */
   readonly maxRestarts: number;
   /** The pause before it is started again; doubles with every failure. */
   readonly restartMs: number;
+  /** After so long without a failure, one is forgotten. */
+  readonly forgiveMs: number;
   readonly maxTools: number;
   readonly maxMessageBytes: number;
   readonly maxIgnoredLines: number;
@@ -55,8 +58,6 @@ const MAX_PAUSE_MS = 10_000;
 const MAX_PAGES = 200;
 const STDERR_TAIL = 2000;
 const MAX_ERROR = 500;
-/** Shorter ones are no secrets, and taking them out would garble every text. */
-const SHORTEST_SECRET = 6;
 
 export class McpServer {
   readonly name: string;
@@ -70,6 +71,7 @@ export class McpServer {
   #opening: Promise<McpConnection> | undefined;
   #error: string | undefined;
   #failures = 0;
+  #failedAt = 0;
   #retryAt = 0;
   #starts = 0;
   #tools = 0;
@@ -82,9 +84,7 @@ export class McpServer {
     this.#config = config;
     this.#limits = limits;
     this.#onStderr = onStderr;
-    const given = Object.values(("command" in config ? config.env : config.headers) ?? {});
-    const words = given.flatMap((value) => [value, ...value.split(/\s+/)]);
-    this.#secrets = words.filter((value) => value.length >= SHORTEST_SECRET);
+    this.#secrets = listSecrets(config);
   }
 
   get status(): McpServerStatus {
@@ -182,7 +182,8 @@ export class McpServer {
   async #connect(signal: AbortSignal): Promise<McpConnection> {
     this.#closing.signal.throwIfAborted();
     if (this.#connection !== undefined) return this.#connection;
-    if (this.#state === "failed") throw this.#explain(new LoomError("mcp_failed", this.#error ?? "failed"));
+    if (this.#state === "failed" && performance.now() < this.#retryAt)
+      throw this.#explain(new LoomError("mcp_failed", this.#error ?? "failed"));
     if (this.#opening === undefined) {
       this.#opening = this.#open().finally(() => {
         this.#opening = undefined;
@@ -241,15 +242,20 @@ export class McpServer {
 
   #fail(reason: string): void {
     if (this.#state === "closed") return;
-    const { maxRestarts, restartMs } = this.#limits;
-    this.#failures += 1;
+    const { maxRestarts, restartMs, forgiveMs } = this.#limits;
+    const now = performance.now();
+    const forgiven = forgiveMs === 0 ? 0 : Math.floor((now - this.#failedAt) / forgiveMs);
+    this.#failures = Math.max(0, this.#failures - forgiven) + 1;
+    this.#failedAt = now;
     this.#error = this.#say(reason);
     // The first pause is short: most servers that die do it once.
-    this.#retryAt = performance.now() + Math.min(MAX_PAUSE_MS, restartMs * 2 ** (this.#failures - 1));
+    this.#retryAt = now + Math.min(MAX_PAUSE_MS, restartMs * 2 ** (this.#failures - 1));
     this.#state = "down";
-    if (this.#failures <= maxRestarts) return;
+    // Asking a URL again costs nothing; it may be back at any time.
+    if (this.#failures <= maxRestarts || !("command" in this.#config)) return;
     this.#state = "failed";
-    this.#error = `${this.#error}; it has failed ${this.#failures} times and is not started again`;
+    this.#retryAt = now + forgiveMs;
+    this.#error = `${this.#error}; it has failed ${this.#failures} times and is left alone for ${forgiveMs} ms`;
   }
 
   /** A server that did not answer a call may be slow, or stuck for good. */
@@ -288,10 +294,13 @@ export class McpServer {
     );
   }
 
-  /** Words of a server, without what it was told in confidence, and not without end. */
+  /** A text without what the server was told in confidence. */
+  redact(text: string): string {
+    return this.#secrets.reduce((said, secret) => said.replaceAll(secret, "•••"), text);
+  }
+
+  /** Words of a server: no secrets, no stack, one line, and not without end. */
   #say(text: string): string {
-    let said = text;
-    for (const secret of this.#secrets) said = said.replaceAll(secret, "•••");
-    return shorten(said.replaceAll(/\s+/g, " ").trim(), MAX_ERROR);
+    return shorten(dropStack(this.redact(text)).replaceAll(/\s+/g, " ").trim(), MAX_ERROR);
   }
 }

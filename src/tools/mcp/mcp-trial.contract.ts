@@ -41,7 +41,7 @@ const TOOLS = {
     tool("words", { description: "w".repeat(10000) }), tool("reads", { annotations: { readOnlyHint: true } }), tool("kind", { annotations: { destructiveHint: false } }),
     tool("later", { execution: { taskSupport: "required" } })],
 };
-const usual = [tool("say"), tool("die"), tool("hang"), tool("wait"), tool("parts"), tool("fail"), tool("progress"), tool("secret"), tool("env")];
+const usual = [tool("say"), tool("die"), tool("hang"), tool("wait"), tool("parts"), tool("fail"), tool("progress"), tool("silent"), tool("told"), tool("stack"), tool("env")];
 const tools = TOOLS[mode] ?? usual;
 let buffer = "";
 process.stdin.on("data", (chunk) => {
@@ -75,7 +75,10 @@ function take({ id, method, params = {} }) {
     case "hang": isStuck = params.arguments.forever === true; return;
     case "wait": return process.stderr.write("waiting " + id + "\n");
     case "fail": return send({ id, error: { code: -32603, message: "the disk is on fire, says " + process.env.TOKEN } });
-    case "secret": return send({ id, result: { content: [], isError: true } });
+    case "silent": return send({ id, result: { content: [], isError: true } });
+    case "told": return send({ id, result: { isError: true, structuredContent: { keys: [process.env.TOKEN] },
+      content: [{ type: "text", text: "no such key: " + process.env.TOKEN + "\n    at check (/srv/key.js:1:2)\nsorry" }] } });
+    case "stack": return send({ id, error: { code: -32603, message: "boom\n    at check (/srv/key.js:1:2)\n    at main" } });
     case "env": return text(id, JSON.stringify(process.env));
     case "parts": return send({ id, result: { isError: true, structuredContent: { a: [1] }, content: [
       { type: "text", text: "one" }, { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }, { type: "image", data: "no base64!", mimeType: "image/png" },

@@ -171,4 +171,22 @@ describe("tools that are declared in odd ways", () => {
     expect(await asks("never")).toEqual([false, false, false]);
     expect(await asks(({ destructive }) => destructive)).toEqual([true, false, false]);
   });
+
+  it("ask although an option is there and undefined, and a word that nobody knows is refused", async () => {
+    const none = { approval: undefined, callTimeoutMs: undefined, startTimeoutMs: undefined, maxTools: undefined };
+    const mcp = await open({ odd: serve("odd") }, none as unknown as McpOptions);
+    const words = mcp.tools.find(({ name }) => name === "odd__words");
+    expect(await words?.needsApproval({})).toBe(true);
+    expect(words?.timeoutMs).toBe(81_000);
+    expect((await call(mcp, "odd__words")).text).toBe("said {}");
+    for (const approval of ["ask", "", null, true])
+      expect(await failure(open({}, { approval: approval as never }))).toMatchObject({ code: "mcp_failed" });
+    for (const wrong of [{ callTimeoutMs: Number.NaN }, { maxTools: -1 }, { startTimeoutMs: Infinity }])
+      expect(await failure(open({}, wrong))).toMatchObject({ code: "mcp_failed" });
+  });
+
+  it("are not run twice by themselves, not even those that only read", async () => {
+    const { tools } = await open({ odd: serve("odd") });
+    expect(tools.filter(({ idempotent }) => idempotent === true)).toEqual([]);
+  });
 });

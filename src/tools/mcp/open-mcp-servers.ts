@@ -2,7 +2,8 @@
  * MCP servers, mounted as tools. All are started side by side; one that fails has its status say so, and takes nothing
  * down. The tools are those the servers had when they were opened: a model's tools do not change under its run.
  */
-import { LoomError } from "../../protocol/index.ts";
+import { describeValue, LoomError } from "../../protocol/index.ts";
+import { dropUndefined } from "../drop-undefined.ts";
 import type { Tool } from "../tool.ts";
 import { createMcpTool, type McpApproval, type McpToolSettings } from "./create-mcp-tool.ts";
 import { loadSdk } from "./mcp-connection.ts";
@@ -38,6 +39,7 @@ const DEFAULT_LIMITS: McpServerLimits = {
   pingTimeoutMs: 5000,
   maxRestarts: 5,
   restartMs: 250,
+  forgiveMs: 60_000,
   maxTools: 128,
   maxMessageBytes: 8 * 1024 * 1024,
   maxIgnoredLines: 10_000,
@@ -55,13 +57,17 @@ const DEFAULT_SETTINGS: Omit<McpToolSettings, "timeoutMs"> = {
 const MAX_SERVERS = 32;
 /** So that the server's own limits, which know more to say, come first. */
 const GRACE_MS = 1000;
+/** A timer's longest is more than three of these. */
+const MAX_LIMIT = 2 ** 29;
 
 /** Rejects only for a configuration that is wrong (`mcp_failed`) and where the library is missing (`missing_package`). */
 export async function openMcpServers(config: McpConfig, options: McpOptions = {}): Promise<McpServers> {
-  const { onStderr, maxServers = MAX_SERVERS, ...given } = options;
+  const { onStderr, maxServers = MAX_SERVERS, ...others } = options;
+  const given = dropUndefined(others);
   const limits = { ...DEFAULT_LIMITS, ...given };
   const timeoutMs = limits.startTimeoutMs + limits.callTimeoutMs + GRACE_MS;
   const settings: McpToolSettings = { ...DEFAULT_SETTINGS, ...given, timeoutMs };
+  assertSettings({ ...limits, ...settings, maxServers });
   const entries = Object.entries(parseMcpConfig(config).mcpServers);
   if (entries.length > maxServers)
     throw new LoomError("mcp_failed", `There are ${entries.length} MCP servers; at most ${maxServers} are opened.`);
@@ -90,4 +96,17 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A word that nobody knows must not mean that nobody is asked, nor a number that is none that there is no limit. */
+function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimits & { maxServers: number }): void {
+  if (typeof approval !== "function" && !["never", "always", "by-hints"].includes(approval))
+    throw new LoomError(
+      "mcp_failed",
+      `\`approval\` must be "never", "always", "by-hints" or a function, not ${describeValue(approval)}.`,
+    );
+  const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS, maxServers: 0 };
+  for (const [name, value] of Object.entries(limits))
+    if (name in numbers && !(Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT))
+      throw new LoomError("mcp_failed", `\`${name}\` must be a whole number from 0 to ${MAX_LIMIT}.`);
 }

@@ -2,6 +2,7 @@
  * MCP servers as configuration files name them: an object `mcpServers` with one entry per server. What is wrong is said
  * with the file and the key, never with the value: values may be secret.
  */
+import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 
@@ -17,6 +18,7 @@ export interface StdioServerConfig {
 /** A server that is reached by streamable HTTP. */
 export interface HttpServerConfig {
   readonly type?: "http" | "streamable-http";
+  /** A user name and password in it become the header `authorization`: a URL is shown where it fails. */
   readonly url: string;
   readonly headers?: { readonly [name: string]: string };
 }
@@ -73,9 +75,12 @@ function readServer(entry: JsonObject, reader: Reader): McpServerConfig {
     if (type !== undefined && type !== "http" && type !== "streamable-http")
       throw reader.refuse("type", `must be "http" or "streamable-http": no other transport over a URL is known here`);
     const url = reader.text("url") ?? "";
-    const protocol = URL.parse(url)?.protocol;
-    if (protocol !== "http:" && protocol !== "https:") throw reader.refuse("url", "must be a URL with http or https");
+    const target = URL.parse(url);
+    if (target?.protocol !== "http:" && target?.protocol !== "https:")
+      throw reader.refuse("url", "must be a URL with http or https");
     const headers = reader.texts("headers");
+    if (target.username !== "" || target.password !== "")
+      return { type: type ?? "http", ...moveUser(target, headers, reader) };
     return { type: type ?? "http", url, ...(headers === undefined ? {} : { headers }) };
   }
   if (type !== undefined && type !== "stdio") throw reader.refuse("url", "is missing");
@@ -90,6 +95,19 @@ function readServer(entry: JsonObject, reader: Reader): McpServerConfig {
     ...(env === undefined ? {} : { env }),
     ...(cwd === undefined ? {} : { cwd }),
   };
+}
+
+function moveUser(url: URL, headers: HttpServerConfig["headers"] = {}, reader: Reader): HttpServerConfig {
+  let user: string;
+  try {
+    user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  } catch {
+    throw reader.refuse("url", "has a user name or password in it that is not well encoded");
+  }
+  if (Object.keys(headers).some((name) => name.toLowerCase() === "authorization"))
+    throw reader.refuse("url", "has a user name or password in it, and `headers` has an authorization");
+  [url.username, url.password] = ["", ""];
+  return { url: url.href, headers: { ...headers, authorization: `Basic ${Buffer.from(user).toString("base64")}` } };
 }
 
 /** Reads the fields of one entry. */

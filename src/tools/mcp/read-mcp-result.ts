@@ -2,8 +2,8 @@
  * What an MCP server answered to a call, as a result of ours: its texts for the model, its data for programs, its images
  * for people. Nothing of the answer is taken on trust: every part may be missing, wrong or too large.
  */
-import { isJsonObject, type ImageEvent, type JsonObject } from "../../protocol/index.ts";
-import { shorten } from "../describe-failure.ts";
+import { isJsonObject, type ImageEvent, type Json, type JsonObject } from "../../protocol/index.ts";
+import { dropStack, shorten } from "../describe-failure.ts";
 import type { ToolResult } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
 
@@ -23,7 +23,12 @@ const MAX_IMAGES = 8;
 const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-export function readMcpResult(answer: JsonObject, { maxImageCharacters }: ResultLimits): ReadResult {
+/** `redact` takes out of an error what the server was told in confidence. */
+export function readMcpResult(
+  answer: JsonObject,
+  { maxImageCharacters }: ResultLimits,
+  redact: (text: string) => string,
+): ReadResult {
   const parts = Array.isArray(answer["content"]) ? (answer["content"] as readonly unknown[]) : [];
   const images: ImageEvent[] = [];
   const texts = parts.slice(0, MAX_PARTS).map((part) => {
@@ -35,16 +40,19 @@ export function readMcpResult(answer: JsonObject, { maxImageCharacters }: Result
     return image === undefined ? `[${kind}, which cannot be shown]` : `[${kind}, shown to the user]`;
   });
   if (parts.length > MAX_PARTS) texts.push(`[and ${parts.length - MAX_PARTS} more parts]`);
-  const text = texts.filter((each) => each !== "").join("\n");
-  const structured = answer["structuredContent"];
+  const isError = answer["isError"] === true;
+  const said = texts.filter((each) => each !== "").join("\n");
+  const text = isError ? redact(dropStack(said)) : said;
+  const structured = answer["structuredContent"] ?? undefined;
+  const output = isError && structured !== undefined ? redactTexts(structured, redact) : structured;
   return {
-    result: toolResult({
-      ...(text === "" ? {} : { text }),
-      ...(structured === undefined || structured === null ? {} : { output: structured }),
-      isError: answer["isError"] === true,
-    }),
+    result: toolResult({ ...(text === "" ? {} : { text }), ...(output === undefined ? {} : { output }), isError }),
     images,
   };
+}
+
+function redactTexts(value: Json, redact: (text: string) => string): unknown {
+  return JSON.parse(JSON.stringify(value), (_, each: unknown) => (typeof each === "string" ? redact(each) : each));
 }
 
 function readImage(part: JsonObject, maxCharacters: number): ImageEvent | undefined {

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { makeGraphRun } from "../../test/log-sessions.ts";
+import type { StampedRecord } from "../protocol/index.ts";
+import { createStreamConverter } from "./convert-stream.ts";
+import { DIALECTS } from "./index.ts";
+
+const encoder = DIALECTS.loom.createEncoder();
+const textsOf = (records: readonly StampedRecord[]) => records.flatMap((record) => encoder.encode(record));
+const STATE = { list: ["item 1", "item 2"], n: 2 };
+
+interface LoomFrame {
+  readonly type: string;
+}
+type Frame = { readonly [key: string]: { readonly [field: string]: unknown } };
+
+describe("states that are held as what changed", () => {
+  it("are whole where the target has no word for that", () => {
+    const texts = textsOf(makeGraphRun("run-1", { steps: 2 }));
+    const strict = createStreamConverter(DIALECTS.loom, DIALECTS.loom, { strict: true });
+    const plain = texts.flatMap((text) => strict.convert(text).frames).map((text) => JSON.parse(text) as LoomFrame);
+    expect(plain.filter((frame) => "delta" in frame)).toEqual([]);
+    expect(plain.findLast(({ type }) => type === "values")).toMatchObject({ state: STATE });
+
+    const exporter = createStreamConverter(DIALECTS.loom, DIALECTS.export);
+    const exported = texts.flatMap((text) => exporter.convert(text).frames).map((text) => JSON.parse(text) as Frame);
+    expect(exported.findLast((frame) => "Values" in frame)).toEqual({ Values: STATE });
+    expect(exported.findLast((frame) => "Checkpoint" in frame)?.["Checkpoint"]).toMatchObject({ state: STATE });
+    expect(exported.findLast((frame) => "Updates" in frame)?.["Updates"]).toEqual({
+      node_id: "work",
+      state: STATE,
+      task: 0,
+    });
+    expect(exporter.lost.size).toBe(0);
+  });
+
+  it("stay as they are where it has", () => {
+    const texts = textsOf(makeGraphRun("run-1", { steps: 2 }));
+    const converter = createStreamConverter(DIALECTS.loom, DIALECTS.loom);
+    expect(texts.flatMap((text) => converter.convert(text).frames)).toEqual(texts);
+  });
+
+  it("are left out and counted where their beginning is not there", () => {
+    const records = makeGraphRun("run-1", { steps: 2 }).filter(({ event }) => !("step" in event && event.step === 0));
+    const converter = createStreamConverter(DIALECTS.loom, DIALECTS.export);
+    const frames = textsOf(records).flatMap((text) => converter.convert(text).frames);
+    expect(frames.filter((text) => /^\{"(Values|Updates|Checkpoint)"/.test(text))).toEqual([]);
+    expect([...converter.lost]).toEqual([
+      ["updates", 2],
+      ["values", 2],
+      ["checkpoint", 2],
+    ]);
+  });
+});

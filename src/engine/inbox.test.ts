@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import type { CommandKind } from "../log/log.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import type { Run } from "./run.ts";
+import { sendCommand } from "./send-command.ts";
+import { createLog, expectValid, SESSION } from "./sender.contract.ts";
+import { openSession } from "./session.ts";
+
+const HALF = "a\ud83d";
+
+const onRun = async (run: Run): Promise<void> => {
+  await run.finish({ reply: "" });
+};
+
+const NAMES: readonly (readonly [kind: CommandKind, body: JsonObject])[] = [
+  ["enqueue", { message: "hello", request_id: HALF }],
+  ["enqueue", { message: "hello", run_id: HALF }],
+  ["enqueue", { message: "hello", agent: HALF }],
+  ["cancel", { run_id: HALF }],
+  ["cancel", { request_id: HALF }],
+  ["approve", { run_id: HALF, call_id: "c", decision: "approved" }],
+  ["approve", { run_id: "r", call_id: HALF, decision: "approved" }],
+  ["toggle", { list_id: HALF, item_id: "i", completed: true }],
+  ["toggle", { list_id: "l", item_id: HALF, completed: true }],
+];
+
+it.each(NAMES)("refuses a name with half a character in it: %s %j", async (kind, body) => {
+  const log = await createLog();
+  await using session = await openSession(log, SESSION, { onRun });
+  const { outcome } = await sendCommand(log, { commandId: "c", sessionId: SESSION, kind, body });
+  expect(outcome).toMatchObject({ code: "invalid_command" });
+  await session.idle();
+  expect(await log.listRuns(SESSION)).toEqual([]);
+});
+
+it("takes a message with half a character in its text: nothing is found by that", async () => {
+  const log = await createLog();
+  await using session = await openSession(log, SESSION, { onRun });
+  await sendCommand(log, { commandId: "c", sessionId: SESSION, kind: "enqueue", body: { message: HALF } });
+  await session.idle();
+  expect(await log.listRuns(SESSION)).toMatchObject([{ status: "completed" }]);
+  await expectValid(log);
+});

@@ -1,0 +1,114 @@
+// What was deleted or pruned is gone from the file: from its tables, and from the bytes of its pages.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { createEntry } from "../entry.ts";
+import type { Log } from "../log.ts";
+import { MIGRATIONS, readPragma } from "./schema.ts";
+import { openSqliteLog } from "./sqlite-log.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-sweep-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A run of `count` records and its end, each in an append of its own: many rows. */
+async function writeRun(log: Log, sessionId: string, run_id: string, count: number, value: string): Promise<void> {
+  const lease = await log.acquire(sessionId, { holder: "test", ttlMs: 60_000, takeover: true });
+  const { epoch, lastId } = lease;
+  const append = (index: number) => {
+    const envelope = { session_id: sessionId, run_id, event_id: lastId + index, ts: 1 };
+    const event = index > count ? { type: "reply", reply: value } : { type: "custom", value: `${value} ${index}` };
+    const entries = [createEntry({ envelope, event })];
+    return log.append({ sessionId, epoch, expectedLastId: lastId + index - 1, entries });
+  };
+  await Promise.all(Array.from({ length: count + 1 }, (_, index) => append(index + 1)));
+  await log.release(lease);
+}
+
+function ask(path: string, sql: string): unknown {
+  const db = new DatabaseSync(path);
+  try {
+    return Object.values(db.prepare(sql).get() ?? {})[0];
+  } finally {
+    db.close();
+  }
+}
+
+const ROWS = `SELECT (SELECT count(*) FROM recent WHERE text LIKE '%SECRET%') +
+  (SELECT count(*) FROM chunks WHERE text LIKE '%SECRET%')`;
+const STRAYS = `SELECT (SELECT count(*) FROM chunks WHERE session NOT IN (SELECT key FROM sessions)) +
+  (SELECT count(*) FROM extents WHERE session NOT IN (SELECT key FROM sessions)) +
+  (SELECT count(*) FROM chunks JOIN sessions ON key = session WHERE last_id < sessions.first_id)`;
+
+// From a few rows that lie by themselves to more pages than one transaction gives back.
+test.each([
+  [5, 1],
+  [60, 1],
+  [3000, 1],
+  [3000, 1700],
+])("a session of %i records with %i words that is deleted does not come back", async (count, words) => {
+  const path = join(folder, `deleted-${count}-${words}.db`);
+  const log = await openSqliteLog(path, { maxRecentRows: 64 });
+  await writeRun(log, "warm", "r", 200, "warm");
+  await writeRun(log, "secret", "r", count, "SECRET ".repeat(words));
+  await log.renameSession("secret", "SECRET");
+  expect(ask(path, ROWS)).toBeGreaterThan(0);
+  await log.deleteSession("secret");
+  await writeRun(log, "during", "r", 100, "during");
+  await log.prune({});
+  expect(ask(path, ROWS)).toBe(0);
+  await writeRun(log, "later", "r", 300, "later");
+  expect(ask(path, ROWS)).toBe(0);
+  await log.close();
+  expect(readFileSync(path).includes("SECRET")).toBe(false);
+  const again = await openSqliteLog(path);
+  await again.prune({});
+  expect((await again.listSessions()).map(({ sessionId, lastId }) => [sessionId, lastId])).toEqual([
+    ["later", 301],
+    ["during", 101],
+    ["warm", 201],
+  ]);
+  await again.close();
+  expect(ask(path, STRAYS)).toBe(0);
+});
+
+test("runs that were pruned do not come back", async () => {
+  const path = join(folder, "pruned.db");
+  const log = await openSqliteLog(path, { maxRecentRows: 64 });
+  await writeRun(log, "warm", "r", 200, "warm");
+  await writeRun(log, "s", "old", 20, "SECRET");
+  await log.prune({ maxSessionBytes: 0 });
+  await writeRun(log, "s", "new", 300, "later");
+  await log.close();
+  expect([ask(path, ROWS), ask(path, STRAYS)]).toEqual([0, 0]);
+  expect(readFileSync(path).includes("SECRET")).toBe(false);
+});
+
+test("a store of version 2 in which they came back is put right", async () => {
+  const path = join(folder, "version-2.db");
+  const log = await openSqliteLog(path, { maxRecentRows: 64 });
+  await writeRun(log, "s", "old", 300, "SECRET");
+  // Puts what is left of it into a chunk of its own.
+  await writeRun(log, "warm", "r", 200, "warm");
+  await writeRun(log, "s", "new", 300, "later");
+  const db = new DatabaseSync(path);
+  db.exec("CREATE TEMP TABLE gone AS SELECT * FROM chunks WHERE text LIKE '%SECRET%'");
+  expect((await log.prune({ maxSessionBytes: 40_000 })).runs).toBe(1);
+  await log.close();
+  // As they were written out again: of this session, and of one that is gone.
+  db.exec("INSERT INTO chunks SELECT * FROM gone");
+  db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
+  db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
+  db.exec("PRAGMA user_version = 2");
+  db.close();
+  expect(ask(path, STRAYS)).toBeGreaterThan(2);
+  const now = await openSqliteLog(path);
+  await now.prune({});
+  await now.close();
+  expect([ask(path, ROWS), ask(path, STRAYS)]).toEqual([0, 0]);
+  expect(readFileSync(path).includes("SECRET")).toBe(false);
+  const version = new DatabaseSync(path);
+  expect(readPragma(version, "user_version")).toBe(MIGRATIONS.length);
+  version.close();
+});

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { callModel } from "./call-model.ts";
+import { request } from "./play-parts.contract.ts";
+import { recordListener } from "./record-listener.contract.ts";
+import { ScriptedModel } from "./scripted-model.ts";
+
+describe("options", () => {
+  it.each([
+    { maxRetries: Number.NaN },
+    { maxRetries: Infinity },
+    { maxRetries: 1.5 },
+    { maxRetries: -1 },
+    { retryMs: Number.NaN },
+    { maxRetryMs: -1 },
+    { connectTimeoutMs: 0 },
+    { idleTimeoutMs: 0 },
+    { idleTimeoutMs: Number.NaN },
+    { maxOutputCharacters: Number.NaN },
+    { maxToolCalls: "7" as unknown as number },
+  ])("that make no sense are refused before the model is asked: %o", async (options) => {
+    const model = new ScriptedModel([{ text: "ok" }]);
+    const { told, listener } = recordListener();
+    await expect(callModel(model, request, listener, options)).rejects.toMatchObject({
+      code: "invalid_arguments",
+      details: { option: Object.keys(options)[0] },
+    });
+    expect(told).toEqual([]);
+    expect(model.requests).toEqual([]);
+  });
+
+  it("that are there and undefined are not there", async () => {
+    const options = { maxRetries: undefined, idleTimeoutMs: undefined } as object;
+    const call = callModel(new ScriptedModel([{ text: "ok" }]), request, recordListener().listener, options);
+    expect((await call).text).toBe("ok");
+  });
+});
