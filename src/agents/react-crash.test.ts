@@ -1,4 +1,4 @@
-// Kills an agent's process at every place a store can be left in, and starts it again: what DESIGN calls a dead run ends
+// Kills an agent's process at every place a store can be left in, and starts it again: the run ends
 // as it would have ended, or by name; nothing that was done is done again, nothing that was said is said twice.
 import { describe, expect, it } from "vitest";
 import { findRuleBreak } from "../../test/agents/find-rule-break.ts";

@@ -37,7 +37,7 @@ let base: string;
 let root: string;
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), "loom-files-"));
-  root = join(base, "work");
+  root = join(base, "desk");
   mkdirSync(root);
   mkdirSync(join(base, "outside"));
   writeFileSync(join(base, "outside", "secret.txt"), "SECRET");
@@ -215,7 +215,7 @@ describe.each([true, false])("escapes, with /proc: %s", (byHandle) => {
       ["l-out-absolute", join(base, "outside/secret.txt"), "path_refused"],
       ["l-out-folder", "../outside", "path_refused"],
       ["l-neighbour", `${root}-two/secret.txt`, "path_refused"],
-      ["l-out-and-in", "../work/deep/er/in.txt", "path_refused"],
+      ["l-out-and-in", "../desk/deep/er/in.txt", "path_refused"],
       ["l-loop", "l-loop", "path_refused"],
       ["l-dangling", "nowhere.txt", "tool_failed"],
     ];
@@ -237,7 +237,7 @@ describe("hostile paths", () => {
     symlinkSync("../outside/made.txt", join(root, "dangling"));
     mkdirSync(join(root, "sub"));
     const piece = fc.constantFrom(
-      ..."..|.|out|slash|dangling|sub|secret.txt|outside|work|work-two|etc|passwd|made.txt|%2e%2e|..%2f|\u0000|\\|..\\|~|//|C:|\u2025|．．".split(
+      ..."..|.|out|slash|dangling|sub|secret.txt|outside|work|desk-two|etc|passwd|made.txt|%2e%2e|..%2f|\u0000|\\|..\\|~|//|C:|\u2025|．．".split(
         "|",
       ),
       base.slice(1),
@@ -257,7 +257,7 @@ describe("hostile paths", () => {
     expect(readFileSync(join(base, "outside", "secret.txt"), "utf8")).toBe("SECRET");
     expect(readFileSync(join(`${root}-two`, "secret.txt"), "utf8")).toBe("SECRET");
     expect(readdirSync(join(base, "outside"))).toEqual(["secret.txt"]);
-    expect(readdirSync(base).toSorted()).toEqual(["outside", "work", "work-two"]);
+    expect(readdirSync(base).toSorted()).toEqual(["desk", "desk-two", "outside"]);
   });
 
   it.each([
