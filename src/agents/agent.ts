@@ -2,14 +2,14 @@
  * An agent: a model, its tools, and a way of going about a question. It carries out runs of any session of a log, and
  * goes on with those whose process died. It holds nothing of a session but what it has read of its history.
  */
-import { randomUUID } from "node:crypto";
 import {
   type DeadRun,
+  describeFailure,
+  ErrorReporter,
   type FinishOptions,
   openSession,
   type Run,
   type RunEnd,
-  type RunFailure,
   type RunOrigin,
   type RunRequest,
   type Session,
@@ -19,7 +19,7 @@ import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { LanguageModel, ModelCallOptions, ModelChoice, ModelMessage, ModelSettings } from "../models/model.ts";
 import { parseModelName, resolveModel } from "../models/resolve-model.ts";
-import { BoundedMap, isLoomError, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { BoundedMap, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import type { StandardSchema } from "../tools/standard-schema.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -82,12 +82,14 @@ export class Agent {
   readonly #choice: ModelChoice;
   readonly #toolbox: Toolbox;
   readonly #answerTool: string | undefined;
+  readonly #reporter: ErrorReporter;
   readonly #conversations = new BoundedMap<Conversation>(MAX_CONVERSATIONS);
   #model: Promise<LanguageModel> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#choice = chooseModel(options);
+    this.#reporter = new ErrorReporter(options.onError);
     const { tools = [], answer, maxRounds = MAX_ROUNDS } = options;
     if (!Number.isSafeInteger(maxRounds) || maxRounds < 0)
       throw new LoomError("graph_invalid", `\`maxRounds\` must be a whole number from 0 on, not ${maxRounds}`);
@@ -160,7 +162,7 @@ export class Agent {
       return await run.finish(this.#describeAnswer(state));
     } catch (error) {
       if (run.status !== "live") return run.ended;
-      return run.fail(this.#describeFailure(error));
+      return run.fail(describeFailure(error, this.#reporter));
     }
   }
 
@@ -176,31 +178,6 @@ export class Agent {
     // A model that calls tools to the last has still to be answered for.
     if (hasText || round < maxRounds) return {};
     return { reply: `I have used my ${maxRounds} rounds and have no answer.`, nodeId };
-  }
-
-  /** Errors of ours may be shown; of any other the user sees an id only. */
-  #describeFailure(error: unknown): RunFailure {
-    if (!isLoomError(error)) {
-      const error_id = this.#report(error);
-      return { message: "the run failed unexpectedly", code: "run_failed", details: { error_id } };
-    }
-    const { stage, ...details } = error.details;
-    return {
-      message: error.message,
-      code: error.code,
-      ...(typeof stage === "string" ? { stage, recoverable: true } : {}),
-      ...(Object.keys(details).length === 0 ? {} : { details }),
-    };
-  }
-
-  #report(error: unknown): string {
-    const errorId = randomUUID();
-    try {
-      this.#options.onError?.(error, errorId);
-    } catch {
-      // Whoever is told has failed; the run has not.
-    }
-    return errorId;
   }
 
   async #createContext(log: Log, run: Run, source: RunOrigin["source"]): Promise<ReactContext> {

@@ -65,7 +65,7 @@ export function createReactGraph(context: ReactContext) {
         closeForgotten(context.run);
         context.lastNodeId = node.span.nodeId;
         const isLast = state.round >= context.maxRounds;
-        if (isLast) reportLimit(node, context.maxRounds);
+        if (state.round === context.maxRounds) reportLimit(node, context.maxRounds);
         const { content, calls, result } = await think(
           node.span,
           context.model,
@@ -103,7 +103,8 @@ export function createReactGraph(context: ReactContext) {
         const given = outcomes.find(({ name, isError }) => name === context.answerTool && !isError);
         return {
           messages: [{ role: "tool", content }] as const,
-          ...(given?.output === undefined ? {} : { answer: given.output }),
+          // Data that was too large for its record is still in the call itself.
+          ...(given === undefined ? {} : { answer: given.output ?? findInput(state, given.callId) }),
         };
       },
       observe: ({ round }) => ({ round: round + 1 }),
@@ -215,6 +216,13 @@ async function carryOutCalls(context: ReactContext, state: State, node: NodeCont
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value;
   });
+}
+
+function findInput({ messages }: State, callId: string): Json {
+  const last = messages.at(-1);
+  const parts = last?.role === "assistant" ? last.content : [];
+  const call = parts.find((part) => part.type === "tool-call" && part.toolCallId === callId);
+  return call?.type === "tool-call" ? call.input : null;
 }
 
 function listCallIds(message: ModelMessage): readonly string[] {

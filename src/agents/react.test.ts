@@ -346,6 +346,16 @@ describe("an answer that has a form", () => {
     expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"n":5,"kind":"plain"}');
   });
 
+  it("may be large", async () => {
+    const list = Array.from({ length: 500 }, (_, index) => `${index}`.padEnd(1000, "x"));
+    const stage = await setStage([{ calls: [{ name: "final_answer", input: { list } }], chunk: 50_000 }], {
+      answer: { schema: z.object({ list: z.array(z.string()) }) },
+    });
+    const run = await stage.ask("List");
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(JSON.parse(eventsOf(await stage.read(), "reply")[0]?.reply ?? "")).toEqual({ list });
+  });
+
   it("is asked for again where the model answers without it, or wrongly", async () => {
     const stage = await setStage(
       [
@@ -371,5 +381,10 @@ describe("an answer that has a form", () => {
     const run = await stage.ask("Add");
     expect(await run.ended).toMatchObject({ status: "error", code: "iteration_limit" });
     expect(stage.model.requests.length).toBeLessThan(8);
+    // Said once, however often it was asked for; the other is the end of the run.
+    expect(eventsOf(await stage.read(), "error").map(({ code }) => code)).toEqual([
+      "iteration_limit",
+      "iteration_limit",
+    ]);
   });
 });

@@ -17,6 +17,7 @@ import type {
   ModelToolCall,
 } from "../models/model.ts";
 import { isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
+import { endOfPiece } from "../tools/tool-output.ts";
 
 export interface Thought {
   readonly result: ModelResult;
@@ -157,19 +158,13 @@ const MAX_PIECE = 64 * 1024;
 
 function postPieces(delta: string, post: (piece: string) => Promise<void> | undefined): Promise<void> | undefined {
   if (delta.length <= MAX_PIECE) return delta === "" ? undefined : post(delta);
-  return postAll(cutPieces(delta), post);
+  return postAll(delta, post);
 }
 
-async function postAll(pieces: Iterable<string>, post: (piece: string) => Promise<void> | undefined): Promise<void> {
-  for (const piece of pieces) await post(piece);
-}
-
-function* cutPieces(text: string): Generator<string, void, undefined> {
-  for (let from = 0; from < text.length;) {
-    let end = Math.min(text.length, from + MAX_PIECE);
-    // Not between the halves of a character.
-    if (end < text.length && text.charCodeAt(end - 1) >> 10 === 0b110110) end--;
-    yield text.slice(from, end);
+async function postAll(delta: string, post: (piece: string) => Promise<void> | undefined): Promise<void> {
+  for (let from = 0; from < delta.length;) {
+    const end = endOfPiece(delta, from, MAX_PIECE);
+    await post(delta.slice(from, end));
     from = end;
   }
 }

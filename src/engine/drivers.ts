@@ -36,14 +36,22 @@ export class Drivers {
       await work();
       if (run.status === "live") await run.finish();
     } catch (error) {
-      if (run.status === "live") await run.fail(this.#describe(error));
+      if (run.status === "live") await run.fail(describeFailure(error, this.#reporter));
     }
   }
+}
 
-  /** Errors of ours may be shown; of any other the user sees an id only. */
-  #describe(error: unknown): RunFailure {
-    if (isLoomError(error)) return { message: error.message, code: error.code };
-    const error_id = this.#reporter.report(error);
+/** Errors of ours may be shown; of any other the user sees the id under which somebody was told. */
+export function describeFailure(error: unknown, reporter: Pick<ErrorReporter, "report">): RunFailure {
+  if (!isLoomError(error)) {
+    const error_id = reporter.report(error);
     return { message: "the run failed unexpectedly", code: "run_failed", details: { error_id } };
   }
+  const { stage, ...details } = error.details;
+  return {
+    message: error.message,
+    code: error.code,
+    ...(typeof stage === "string" ? { stage, recoverable: true } : {}),
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+  };
 }

@@ -3,6 +3,8 @@
  * Everything goes through a log; no connection is known here.
  */
 export type { ApprovalAnswer, CallState, Checkpoint, OpenCall, OpenSpan } from "./open-work.ts";
+export { describeFailure } from "./drivers.ts";
+export { ErrorReporter } from "./error-reporter.ts";
 export { describeError, NodeRun } from "./node-run.ts";
 export { type RecoveredSession, recoverOrphans, type RecoverOptions } from "./recover-orphans.ts";
 export type { DeadRun, RecoveredRun, RecoveryOptions } from "./recovery.ts";

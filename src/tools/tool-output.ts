@@ -241,8 +241,8 @@ function bytesOf(text: string): number {
 }
 
 /** Where a piece ends that begins at `start`: never between the halves of a character. */
-function endOfPiece(text: string, start: number): number {
-  const end = start + MAX_PIECE;
+export function endOfPiece(text: string, start: number, length: number = MAX_PIECE): number {
+  const end = start + length;
   if (end >= text.length) return text.length;
   return isFirstHalf(text, end - 1) ? end - 1 : end;
 }
