@@ -231,6 +231,64 @@ describe.concurrent("loom run", () => {
     expect(frames.at(-1)).toMatchObject({ reply: "It is 42." });
   });
 
+  test("searches a tree of thoughts without a key, and finds what there is", async () => {
+    const place = newPlace();
+    const { code, out } = await run(place, "--agent", "tot", "--json", "Game of 24: 4 9 10 13");
+    expect([code, findIssues(out)]).toEqual([0, []]);
+    const frames = parseLines(out);
+    expect(frames[0]).toMatchObject({ type: "run_start", agent: "tot" });
+    expect(frames.at(-1)).toMatchObject({ reply: expect.stringContaining("= 24") as string });
+    const types = new Set(frames.map(({ type }) => type));
+    for (const type of ["tot_expand", "tot_evaluate"]) expect(types).toContain(type);
+    // Of the search, a pipe is told nothing; the next agent knows what was answered.
+    const next = await run(
+      place,
+      "--session",
+      String(frames[0]?.["session_id"]),
+      "--agent",
+      "tot",
+      "Game of 24: 1 1 1 1",
+    );
+    expect([next.code, next.err]).toEqual([0, ""]);
+    expect(next.out.split("\n")).toHaveLength(2);
+  });
+
+  test("plans a graph of thoughts without a key, and carries it out", async () => {
+    const { code, out } = await run(newPlace(), "--agent", "got", "--json", "Write a report on solar power");
+    expect([code, findIssues(out)]).toEqual([0, []]);
+    const frames = parseLines(out);
+    const started = frames.filter(({ type }) => type === "got_node_start").map(({ id }) => id);
+    const planned = frames.find(({ type }) => type === "got_plan")?.["node_ids"] as readonly string[];
+    expect(new Set(started)).toEqual(new Set(planned));
+    expect(started).toHaveLength(planned.length);
+    expect(planned.length).toBeGreaterThan(1);
+    expect(frames.at(-1)?.["reply"]).not.toBe("");
+  });
+
+  test("goes on with a search after a kill, with an agent of its kind only", async () => {
+    const judged = { text: '{"score": 0.9, "solved": true}' };
+    const place = await playing([{ text: "Guess 42\n" }, { fault: { kind: "silent" } }, judged, { text: "It is 42." }]);
+    const stuck = place.server.waitUntilStuck();
+    const killed = start(place, ["--session", "s", "--agent", "tot", "--json", "6*7?"]);
+    await stuck;
+    // What is shown is on disk: a thought that was not yet may be asked for again.
+    await killed.printing("tot_expand");
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    const refused = await run(place, "--session", "s", "--resume");
+    expect(refused).toEqual({
+      code: 2,
+      out: "",
+      err: "loom: the run that was left is one of `tot`, not of `react`\n      add `--agent tot`\n",
+    });
+    const { code, out, err } = await run(place, "--session", "s", "--agent", "tot", "--resume", "--json");
+    expect({ code, err, issues: findIssues(out) }).toEqual({ code: 0, err: "", issues: [] });
+    expect(out.startsWith(killed.out())).toBe(true);
+    const frames = parseLines(out);
+    expect(frames.filter(({ type }) => type === "tot_expand")).toHaveLength(1);
+    expect(frames.at(-1)).toMatchObject({ reply: "It is 42." });
+  });
+
   test("cancels on a signal, keeps what was said, and goes on with the next message", async () => {
     const place = await playing([
       { text: "One two three", chunk: 4, fault: { kind: "stall", after: 3 } },

@@ -17,19 +17,20 @@ import {
 } from "../engine/index.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
-import type { LanguageModel, ModelCallOptions, ModelChoice, ModelMessage, ModelSettings } from "../models/model.ts";
+import type { LanguageModel, ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { parseModelName, resolveModel } from "../models/resolve-model.ts";
-import { BoundedMap, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
-import { defineTool } from "../tools/define-tool.ts";
-import type { StandardSchema } from "../tools/standard-schema.ts";
+import { BoundedMap, LoomError } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
-import { toolResult } from "../tools/tool-result.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
+import type { AgentContext, AgentKind, AgentKindName } from "./agent-kind.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
-import { createReactGraph, type ReactContext } from "./react-graph.ts";
+import { createGot, type GotOptions } from "./got/got.ts";
+import { createReact, type ReactOptions } from "./react/react.ts";
 import { isBlank } from "./run-messages.ts";
+import { createTot, type TotOptions } from "./tot/tot.ts";
 
-export interface AgentOptions {
+/** What agents of all kinds have. */
+export interface CommonOptions {
   /** `openai`, `anthropic`, `ollama`, `offline`, or any name with `baseURL`. */
   readonly provider?: string;
   /** The model's name at its provider, `provider/name`, or a model object of the AI SDK. */
@@ -39,49 +40,45 @@ export interface AgentOptions {
   readonly tools?: readonly Tool[];
   /** What the model is told before everything else. */
   readonly system?: string;
-  /** Rounds of thinking and acting; then it answers with what it has. Code `iteration_limit`. */
-  readonly maxRounds?: number;
   readonly history?: HistoryOptions;
   readonly settings?: ModelSettings;
   /** Retries, time-outs and limits of a model call. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
-  /** Gives the answer a form: the reply is JSON that fits it. */
-  readonly answer?: AnswerForm;
   /** Told of errors that are not ours; users see the id only. */
   readonly onError?: (error: unknown, errorId: string) => void;
 }
+
+/**
+ * `react` thinks, acts and observes until it can answer; `tot` searches a tree of thoughts; `got` plans a graph of
+ * thoughts and works on them side by side.
+ */
+export type AgentOptions = CommonOptions &
+  (
+    | ({ readonly kind?: "react" } & ReactOptions)
+    | ({ readonly kind: "tot" } & TotOptions)
+    | ({ readonly kind: "got" } & GotOptions)
+  );
 
 export interface AnswerRequest extends Omit<RunRequest, "message"> {
   /** Cancels the run. */
   readonly signal?: AbortSignal;
 }
 
-export interface AnswerForm {
-  readonly schema: StandardSchema;
-  /** JSON Schema of the answer, where the schema cannot give its own. */
-  readonly inputSchema?: JsonObject;
-  readonly description?: string;
-}
-
-const MAX_ROUNDS = 25;
 /** Sessions whose history is kept in memory, and how much of it in all. */
 const MAX_CONVERSATIONS = 1000;
 const MAX_REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
-const ANSWER_TOOL = "final_answer";
 /** An answer is kept whole in one record, which may have 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
 
-/** An agent of the kind ReAct: it thinks, acts and observes until it can answer. */
 export function agent(options: AgentOptions): Agent {
   return new Agent(options);
 }
 
 export class Agent {
-  readonly kind = "react";
-  readonly #options: AgentOptions;
+  readonly #kind: AgentKind;
+  readonly #options: CommonOptions;
   readonly #choice: ModelChoice;
   readonly #toolbox: Toolbox;
-  readonly #answerTool: string | undefined;
   readonly #reporter: ErrorReporter;
   readonly #conversations = new BoundedMap<Conversation>(MAX_CONVERSATIONS);
   #model: Promise<LanguageModel> | undefined;
@@ -90,11 +87,12 @@ export class Agent {
     this.#options = options;
     this.#choice = chooseModel(options);
     this.#reporter = new ErrorReporter(options.onError);
-    const { tools = [], answer, maxRounds = MAX_ROUNDS } = options;
-    if (!Number.isSafeInteger(maxRounds) || maxRounds < 0)
-      throw new LoomError("graph_invalid", `\`maxRounds\` must be a whole number from 0 on, not ${maxRounds}`);
-    this.#answerTool = answer === undefined ? undefined : ANSWER_TOOL;
-    this.#toolbox = createToolbox(answer === undefined ? tools : [...tools, createAnswerTool(answer)]);
+    this.#kind = createKind(options);
+    this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
+  }
+
+  get kind(): AgentKindName {
+    return this.#kind.name;
   }
 
   get toolNames(): readonly string[] {
@@ -112,8 +110,7 @@ export class Agent {
       onRun: async (run, { source }) => {
         await this.carryOut(log, run, { source });
       },
-      // A call that waits for the user needs its tool: where it is missing, the run is left to whoever has it.
-      resume: (dead) => (this.#hasTools(dead) ? this.#resume(log, dead) : undefined),
+      resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
   }
@@ -134,72 +131,61 @@ export class Agent {
   /** Carries a run out to its end, good or bad. */
   async carryOut(log: Log, run: Run, { source }: Pick<RunOrigin, "source"> = {}): Promise<RunEnd> {
     return this.#drive(run, async () => {
-      const context = await this.#createContext(log, run, source);
-      const { message: text = "" } = run;
-      if (isBlank(text)) throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
-      const messages = [{ role: "user", content: [{ type: "text", text }] }] as const;
-      const state = await runGraph(createReactGraph(context), { run, input: { messages } });
-      return { ...state, lastNodeId: context.lastNodeId };
+      if (isBlank(run.message ?? ""))
+        throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
+      const carryOut: AgentContext["carryOut"] = (graph, input) => runGraph(graph, { run, input });
+      return this.#kind.answer(await this.#createContext(log, run, source, carryOut));
     });
   }
 
-  #hasTools({ calls }: DeadRun): boolean {
+  /** A call that waits for the user needs its tool: where it is missing, the run is left to whoever has it. */
+  #canResume({ run, calls }: DeadRun): boolean {
+    if (run.agent !== undefined && run.agent !== this.kind) return false;
     return calls.every(({ asked, name = "" }) => asked === undefined || this.#toolbox.find(name) !== undefined);
   }
 
   async #resume(log: Log, dead: DeadRun): Promise<void> {
     const { run } = dead;
     await this.#drive(run, async () => {
-      const context = await this.#createContext(log, run, undefined);
-      const state = await resumeGraph(createReactGraph(context), dead, { log });
-      return { ...state, lastNodeId: context.lastNodeId };
+      const carryOut: AgentContext["carryOut"] = (graph) => resumeGraph(graph, dead, { log });
+      return this.#kind.answer(await this.#createContext(log, run, undefined, carryOut));
     });
   }
 
-  async #drive(run: Run, work: () => Promise<FinalState>): Promise<RunEnd> {
+  async #drive(run: Run, work: () => Promise<FinishOptions>): Promise<RunEnd> {
     try {
-      const state = await work();
-      return await run.finish(this.#describeAnswer(state));
+      return await run.finish(await work());
     } catch (error) {
       if (run.status !== "live") return run.ended;
       return run.fail(describeFailure(error, this.#reporter));
     }
   }
 
-  #describeAnswer({ answer, round, messages, lastNodeId: nodeId }: FinalState): FinishOptions {
-    if (answer !== null) return { reply: JSON.stringify(answer), nodeId };
-    const { maxRounds = MAX_ROUNDS } = this.#options;
-    if (this.#answerTool !== undefined)
-      throw new LoomError("iteration_limit", "the model did not give its answer the form it must have", {
-        stage: "iteration_limit",
-      });
-    const last = messages.at(-1);
-    const hasText = last?.role === "assistant" && last.content.some(({ type }) => type === "text");
-    // A model that calls tools to the last has still to be answered for.
-    if (hasText || round < maxRounds) return {};
-    return { reply: `I have used my ${maxRounds} rounds and have no answer.`, nodeId };
-  }
-
-  async #createContext(log: Log, run: Run, source: RunOrigin["source"]): Promise<ReactContext> {
-    const { system, maxRounds = MAX_ROUNDS, settings = {}, callOptions = {}, onError } = this.#options;
-    const { sessionId } = run;
+  async #createContext(
+    log: Log,
+    run: Run,
+    source: RunOrigin["source"],
+    carryOut: AgentContext["carryOut"],
+  ): Promise<AgentContext> {
+    const { system, settings = {}, callOptions = {}, onError } = this.#options;
+    const { sessionId, message: question = "" } = run;
     const conversation = this.#recall(log, sessionId);
-    const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
+    const [model, history] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
     this.#forgetOldest();
     const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     return {
       sessionId,
       run,
+      question,
       model,
       toolbox: this.#toolbox,
       system: system === undefined || isBlank(system) ? undefined : system,
-      history: before,
-      maxRounds,
+      history,
       settings,
       callOptions: { maxOutputCharacters: MAX_OUTPUT_CHARACTERS, ...callOptions },
       stage: source === "execute" ? executed : "llm_stream",
-      answerTool: this.#answerTool,
       onError,
+      carryOut,
     };
   }
 
@@ -237,14 +223,24 @@ export class Agent {
   }
 }
 
-interface FinalState {
-  readonly messages: readonly ModelMessage[];
-  readonly round: number;
-  readonly answer: Json;
-  readonly lastNodeId: string | undefined;
+function createKind(options: AgentOptions): AgentKind {
+  switch (options.kind) {
+    case undefined:
+    case "react":
+      return createReact(options);
+    case "tot":
+      return createTot(options);
+    case "got":
+      return createGot(options);
+    default:
+      throw new LoomError(
+        "graph_invalid",
+        `there is no agent of the kind ${JSON.stringify((options as { kind: unknown }).kind)}`,
+      );
+  }
 }
 
-function chooseModel({ provider, model, baseURL, apiKey }: AgentOptions): ModelChoice {
+function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions): ModelChoice {
   const where = {
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(apiKey === undefined ? {} : { apiKey }),
@@ -257,14 +253,4 @@ function chooseModel({ provider, model, baseURL, apiKey }: AgentOptions): ModelC
   if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };
   if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
   return { ...parseModelName(model), ...where };
-}
-
-function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Tool {
-  return defineTool({
-    name: ANSWER_TOOL,
-    description: description ?? "Gives the final answer, in the form it must have. Call it once, when you are done.",
-    input: schema,
-    ...(inputSchema === undefined ? {} : { inputSchema }),
-    execute: (answer) => toolResult({ text: "The answer was accepted.", output: answer }),
-  });
 }

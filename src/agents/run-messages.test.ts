@@ -91,6 +91,15 @@ describe("RunMessages", () => {
     ]);
   });
 
+  it.each(["tot", "got"])("has the question and the answer of a search, and nothing of its tools: %s", (agent) => {
+    const search = [{ ...start, agent }, said("perhaps", { channel: "thought" }), called("a"), called("b"), ended("a")];
+    const answer = { role: "assistant", content: [text("42.")] };
+    expect(fold([...search, said("42."), { type: "reply", reply: "42." }])).toEqual([user, answer]);
+    expect(fold([...search, ended("b"), { type: "reply", reply: "42." }])).toEqual([user, answer]);
+    expect(fold(search)).toEqual([user]);
+    expect(fold([...search, start, called("c"), ended("c")])).toHaveLength(4);
+  });
+
   it("begins with what was edited, where a fork has done so", () => {
     const edit = (messages: readonly unknown[]): AnyEvent =>
       ({

@@ -15,7 +15,10 @@ import {
   type ToolCallEvent,
   type ToolEndEvent,
 } from "../protocol/index.ts";
+import type { AgentKindName } from "./agent-kind.ts";
 
+/** Agents whose tools are part of their thoughts: of such a run, the conversation has the question and the answer. */
+const SEARCHES: ReadonlySet<string> = new Set<AgentKindName>(["tot", "got"]);
 const NO_RESULT = "The run ended before this call had a result.";
 
 export class RunMessages {
@@ -27,11 +30,13 @@ export class RunMessages {
   /** What was said while calls were going on: it comes after their results. */
   #later: string[] = [];
   #hasAnswered = false;
+  #isSearch = false;
 
   add({ event }: EventRecord): void {
     if (!isKnownEvent(event)) return;
     switch (event.type) {
       case "run_start":
+        this.#isSearch = SEARCHES.has(event.agent ?? "");
         if (event.message !== undefined && !isBlank(event.message))
           this.#messages.push({ role: "user", content: [{ type: "text", text: event.message }] });
         return;
@@ -39,7 +44,7 @@ export class RunMessages {
         if (event.channel !== "thought") this.#say(event.content);
         return;
       case "tool_call":
-        if (event.call_id === undefined || this.#knows(event.call_id)) return;
+        if (this.#isSearch || event.call_id === undefined || this.#knows(event.call_id)) return;
         if (this.#isAnswered()) this.#flush();
         this.#calls.push(event);
         return;

@@ -3,9 +3,10 @@
  * conversation. It knows no graph and no tool beyond its description.
  *
  * Invariant: an `llm_start` has its `llm_end`, whatever happens, and a failed call leaves as an error that names its
- * stage. Within a run no two calls of tools have the same id.
+ * stage. The model is not asked before its `llm_start` is durable, and with it all that the question is made of: what was
+ * finished is not asked for again. Within a run no two calls of tools have the same id.
  */
-import { describeError, type NodeRun, type Run } from "../engine/index.ts";
+import { describeError, type NodeRun, type Pushed, type Run } from "../engine/index.ts";
 import { callModel } from "../models/call-model.ts";
 import type {
   AssistantPart,
@@ -30,6 +31,8 @@ export interface ThinkOptions extends ModelCallOptions {
   /** Where a failure is said to have happened. */
   readonly stage: string;
   readonly signal: AbortSignal;
+  /** Tells calls of one span apart. */
+  readonly label?: string;
   /** Where the text goes: to the user (`answer`, when absent), or it is `thought`. */
   readonly channel?: "answer" | "thought";
   /** The run the span belongs to. Nobody waits for its tokens to be durable, unless the log falls behind. */
@@ -40,7 +43,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, ...options }: ThinkOptions,
+  { stage, run, channel, label, ...options }: ThinkOptions,
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
@@ -48,11 +51,13 @@ export async function think(
     run.post(event, place);
     return run.isBehind ? run.ready() : undefined;
   };
-  const call = new ModelCallSpan(post, () => run.now(), span.nodeId, `${model.provider}/${model.modelId}`);
+  const callName = label === undefined ? span.nodeId : `${span.nodeId}.${label}`;
+  const write = (event: LoomEvent): Pushed => run.post(event, place);
+  const call = new ModelCallSpan(write, () => run.now(), callName, `${model.provider}/${model.modelId}`);
   const ids = new Map<string, string>();
   const idOf = (callId: string): string => {
     let id = ids.get(callId);
-    if (id === undefined) ids.set(callId, (id = makeUnique(shorten(callId), run.work)));
+    if (id === undefined) ids.set(callId, (id = makeUnique(shorten(callId), span.nodeId, run.work)));
     return id;
   };
   const spoken = channel === undefined ? undefined : { channel };
@@ -94,24 +99,25 @@ export async function think(
 
 /** Writes the beginning and the end of a model call, once each for every try. */
 class ModelCallSpan {
-  readonly #post: (event: LoomEvent) => unknown;
+  readonly #post: (event: LoomEvent) => Pushed;
   readonly #now: () => number;
-  readonly #nodeId: string;
+  readonly #name: string;
   readonly #model: string;
   #open: { readonly id: string; readonly since: number } | undefined;
 
-  constructor(post: (event: LoomEvent) => unknown, now: () => number, nodeId: string, model: string) {
+  constructor(post: (event: LoomEvent) => Pushed, now: () => number, name: string, model: string) {
     this.#post = post;
     this.#now = now;
-    this.#nodeId = nodeId;
+    this.#name = name;
     this.#model = model;
   }
 
-  start(attempt: number): void {
+  /** Resolves when it is durable. */
+  async start(attempt: number): Promise<void> {
     if (this.#open !== undefined) this.#end("error", "tried again");
-    const id = `${this.#nodeId}.${attempt}`;
+    const id = `${this.#name}.${attempt}`;
     this.#open = { id, since: this.#now() };
-    this.#post({ type: "llm_start", llm_call_id: id, model: this.#model, attempt });
+    await this.#post({ type: "llm_start", llm_call_id: id, model: this.#model, attempt }).durable;
   }
 
   end({ usage, finishReason }: ModelResult): void {
@@ -176,10 +182,15 @@ function shorten(name: string): string {
   return name.length <= MAX_NAME_LENGTH ? name : name.slice(0, MAX_NAME_LENGTH).toWellFormed();
 }
 
-/** A model that is asked anew, since its process died, may call what it has called before. */
-function makeUnique(callId: string, work: Run["work"]): string {
-  let id = callId;
-  for (let n = 2; work.knows(id); n++) id = `${callId}_${n}`;
+/**
+ * A model that is asked anew, since its process died, may call what it has called before, and many call the first of each
+ * answer the same. The number of the node run is no other's; only a second call of the same one has to be looked for.
+ */
+function makeUnique(callId: string, nodeId: string, work: Run["work"]): string {
+  if (!work.knows(callId)) return callId;
+  const own = `${callId}_${/\d+$/.exec(nodeId)?.[0] ?? ""}`;
+  let id = own;
+  for (let n = 2; work.knows(id); n++) id = `${own}_${n}`;
   return id;
 }
 

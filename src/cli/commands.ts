@@ -64,11 +64,19 @@ export const RUN: Command = {
   summary: "Have an agent answer a message, and show it at work.",
   argument: "MESSAGE",
   options: {
-    agent: { value: "KIND", about: "kind of agent: react (default)" },
+    agent: { value: "KIND", about: "kind of agent: react (default), tot, got" },
     model: { value: "P/M", about: "provider and model, as openai/gpt-5 (default $LOOM_MODEL, or offline)" },
     "base-url": { value: "URL", about: "where the provider is, for servers that speak like OpenAI" },
     system: { value: "TEXT", about: "what the model is told before everything else" },
-    "max-rounds": { value: "N", about: "rounds of thinking and acting at most (default 25)" },
+    "max-rounds": {
+      value: "N",
+      about: "react: rounds of thinking and acting at most (default 25); got: of each task (10)",
+    },
+    search: { value: "HOW", about: "tot: breadth (default), level by level, or depth, the best thought first" },
+    beam: { value: "N", about: "tot: thoughts of a level that go on (default 5)" },
+    candidates: { value: "N", about: "tot: thoughts that may follow one thought (default 16)" },
+    "max-thoughts": { value: "N", about: "tot: thoughts in all (default 1000)" },
+    adaptive: { about: "got: a task that proves complex becomes a graph of its own" },
     workspace: { value: "DIR", about: "folder whose files may be read, and with consent written" },
     mcp: { value: "FILE", about: "MCP servers to use, as `mcpServers` in a JSON file" },
     "allow-fetch": { about: "let it fetch public web pages" },
@@ -80,6 +88,7 @@ export const RUN: Command = {
     modes: { value: "LIST", about: `with --json, only these: ${STREAM_MODES.join(", ")}` },
   },
   notes: [
+    "Agents: react thinks and uses tools until it can answer. tot searches a tree of thoughts: it rates them, keeps the best and goes back from dead ends. got plans a graph of tasks and works on those side by side that do not need each other.",
     "MESSAGE is read from standard input when it is `-`, or absent and that is no terminal. The answer goes to standard output as it comes, and what happens meanwhile to standard error, where that is a terminal.",
     "Everything is on disk before it is shown. A run that was killed, or left waiting for consent, goes on with --resume; give it the same model and tools. Where another process holds the session, the message waits for its turn there, and is watched from here.",
     "Consent is asked for on the terminal; a run that waits for it where nobody can be asked is left waiting. --approve always and never answer for this run alone: while another run of the session waits for consent, the message waits behind it.",
@@ -89,6 +98,8 @@ export const RUN: Command = {
   examples: [
     'loom run "What is 6*7?"',
     'loom run --model anthropic/claude-sonnet-4-5 --workspace . "Write a poem to poem.txt"',
+    'loom run --agent tot "Game of 24: 4 9 10 13"',
+    'loom run --agent got --adaptive "Write a report on solar power"',
     'loom run --json "What is 6*7?" | loom check',
     "loom run --session ID --resume",
   ],

@@ -4,6 +4,7 @@
  * different from one of its own.
  */
 import { randomUUID } from "node:crypto";
+import type { AgentKindName } from "../agents/index.ts";
 import { LOG_LIMITS, type Log, openSqliteLog } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
@@ -66,25 +67,38 @@ function createReporter(terminal: Terminal): (error: unknown, errorId: string) =
 
 /** Sends the message, or finds the run to go on with. */
 async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<Target> {
-  if (message === undefined) return findLeftRun(log, sessionId);
+  if (message === undefined) return findLeftRun(log, sessionId, agent.kind);
   const { lastId } = await log.createSession(sessionId);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   // A run that was left may have to be answered first.
   const after = latest?.status === "live" ? latest.firstId - 1 : lastId;
   const [runId, commandId] = [randomUUID(), randomUUID()];
-  await log.submit({ commandId, sessionId, kind: "enqueue", body: { run_id: runId, message, agent } });
+  const body = { run_id: runId, message, agent: agent.kind };
+  await log.submit({ commandId, sessionId, kind: "enqueue", body });
   return { runId, after, commandId };
 }
 
-async function findLeftRun(log: Log, sessionId: string): Promise<Target> {
+async function findLeftRun(log: Log, sessionId: string, choice: AgentKindName): Promise<Target> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw new CliError(`there is no session \`${sessionId}\` in this store`);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  if (latest?.status === "live") return { runId: latest.runId, after: latest.firstId - 1 };
+  if (latest?.status === "live") {
+    assertSameAgent(latest.agent, choice);
+    return { runId: latest.runId, after: latest.firstId - 1 };
+  }
   for (const { kind, body, commandId } of await log.listPending(sessionId)) {
-    const { run_id: runId } = body;
-    if (kind === "enqueue" && typeof runId === "string") return { runId, after: info.lastId, commandId };
+    const { run_id: runId, agent } = body;
+    if (kind !== "enqueue" || typeof runId !== "string") continue;
+    assertSameAgent(typeof agent === "string" ? agent : undefined, choice);
+    return { runId, after: info.lastId, commandId };
   }
   const how = latest === undefined ? "it has none" : `the last one ended: ${latest.status}`;
   throw new CliError(`session \`${sessionId}\` has no run to go on with (${how})`);
+}
+
+/** An agent of another kind cannot go on with a run, which would be lost. */
+function assertSameAgent(agent: string | undefined, kind: AgentKindName): void {
+  if (agent === undefined || agent === kind) return;
+  const shown = cutText(agent, 40);
+  throw new CliError(`the run that was left is one of \`${shown}\`, not of \`${kind}\``, `add \`--agent ${shown}\``);
 }

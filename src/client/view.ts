@@ -283,7 +283,10 @@ export interface NodeRunView {
   readonly key: string;
   readonly nodeId?: string;
   readonly name: string;
-  /** The node run it was entered in: the innermost that is open. Nodes of a graph run side by side, not in each other. */
+  /**
+   * The node run it was entered in: the one it names, or else the innermost that is open. Nodes of a graph run side by
+   * side, not in each other.
+   */
   readonly parentKey?: string;
   readonly status: "running" | "ok" | "failed" | "interrupted";
   readonly error?: string;
@@ -298,6 +301,8 @@ export interface TreeView {
   readonly thoughts: readonly ThoughtView[];
   /** The best thought of the last evaluation. */
   readonly chosen?: string;
+  /** The thoughts from the root to the chosen one, as far as their parents are known. */
+  readonly path: readonly string[];
   readonly backtracks: readonly BacktrackView[];
 }
 
@@ -327,7 +332,8 @@ export interface GraphView {
 export interface GraphNodeView {
   readonly id: string;
   readonly label?: string;
-  readonly status: "planned" | "running" | "complete" | "failed";
+  /** skipped: it was not begun, because one it needs has no result; interrupted: the run ended before it did. */
+  readonly status: "planned" | "running" | "complete" | "failed" | "skipped" | "interrupted";
   readonly summary?: string;
   readonly error?: string;
   /** The node whose expansion added it. */

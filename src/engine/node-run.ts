@@ -30,6 +30,8 @@ export interface Around {
   readonly after?: readonly AnyEvent[];
   /** They are right, and need not be checked: whoever made them made them so. */
   readonly areChecked?: boolean;
+  /** The node run has failed with this, and its end is all the same a result. */
+  readonly failure?: { readonly error: unknown } | undefined;
 }
 
 const NOTHING: Around = {};
@@ -92,7 +94,9 @@ export class NodeRun implements Disposable {
   commit(around: Around): Pushed {
     if (this.#left !== undefined)
       throw new LoomError("invalid_event", `node run ${this.nodeId} was left before its result was there`);
-    const pushed = this.#host.leave(this.nodeId, this.name, "Ok", around);
+    const { failure } = around;
+    const result = failure === undefined ? "Ok" : { Err: this.#host.describe(failure.error) };
+    const pushed = this.#host.leave(this.nodeId, this.name, result, around);
     this.#left = pushed;
     return pushed;
   }

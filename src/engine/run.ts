@@ -149,10 +149,10 @@ export class Run {
     return this.#writer.write([{ event: this.#checkOwn(event), nodeId }]);
   }
 
-  /** Several events outside any node run, in one append. */
-  postUnit(events: readonly AnyEvent[]): Pushed {
+  /** Several events of one node run, or of none, in one append. */
+  postUnit(events: readonly AnyEvent[], { nodeId }: EmitOptions = {}): Pushed {
     this.#assertLive();
-    return this.#writer.write(events.map((event) => ({ event: this.#checkOwn(event) })));
+    return this.#writer.write(events.map((event) => ({ event: this.#checkOwn(event), nodeId })));
   }
 
   /** A call and its start, in one append. */
@@ -190,10 +190,10 @@ export class Run {
     return this.#host.now();
   }
 
-  /** Begins a node run. Leave it with `done` or `fail`; with `using` it cannot be forgotten. */
-  enter(name: string): NodeRun {
+  /** Begins a node run, inside of another or not. Leave it with `done` or `fail`; with `using` it cannot be forgotten. */
+  enter(name: string, parent?: string): NodeRun {
     this.#assertLive();
-    const event = this.#writer.check({ type: "node_enter", id: name });
+    const event = this.#writer.check({ type: "node_enter", id: name, ...given({ parent }) });
     const nodeId = `run-${name}-${this.#work.nodeRuns + 1}`;
     this.#writer.write([{ event, nodeId }]);
     this.#lastNodeId = nodeId;

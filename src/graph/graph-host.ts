@@ -18,9 +18,10 @@ export interface GraphHost {
   /** What was written so far: a graph that has made a checkpoint has used up the ids of one. */
   readonly work?: { readonly checkpoint: unknown };
   now(): number;
-  enter(name: string): NodeRun;
-  /** Events outside any node run, in one append. */
-  postUnit(events: readonly AnyEvent[]): Pushed;
+  /** `parent` is the node run it is inside of. */
+  enter(name: string, parent?: string): NodeRun;
+  /** Events of one node run, or of none, in one append. */
+  postUnit(events: readonly AnyEvent[], options?: { readonly nodeId?: string }): Pushed;
   ready(): Promise<void>;
   requestApproval(request: ApprovalRequest, options: { readonly nodeId: string }): Promise<ApprovalAnswer>;
 }
@@ -61,13 +62,13 @@ export function createLightHost(options: LightHostOptions): GraphHost {
     isBehind: false,
     isSilent: onEvent === undefined,
     now: Date.now,
-    enter(id) {
+    enter(id, parent) {
       const nodeId = `run-${id}-${++nodeRuns}`;
-      onEvent?.({ type: "node_enter", id }, nodeId);
+      onEvent?.(parent === undefined ? { type: "node_enter", id } : { type: "node_enter", id, parent }, nodeId);
       return new NodeRun(nodeHost, nodeId, id);
     },
-    postUnit(events) {
-      for (const event of events) tell(event, undefined);
+    postUnit(events, { nodeId } = {}) {
+      for (const event of events) tell(event, nodeId);
       return TAKEN;
     },
     ready: () => Promise.resolve(),

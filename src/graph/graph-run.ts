@@ -23,6 +23,7 @@ import {
 import type { GraphHost } from "./graph-host.ts";
 import { LiveState, NO_CORRECTIONS } from "./live-state.ts";
 import type { Pacer } from "./pacer.ts";
+import type { PartResults } from "./parts.ts";
 import { findRetryDelay, pauseFor } from "./retry.ts";
 import { isPromiseLike, type Stoppable, TaskRun } from "./task-run.ts";
 
@@ -36,6 +37,8 @@ export interface GraphEnvironment {
   findStored(ns: string): GraphState | undefined;
   /** Subgraphs that are going, by their path: one that is tried again goes on where it was. */
   readonly children: Map<string, GraphRun>;
+  /** What parts of nodes have given in the root's super-step. */
+  readonly parts: PartResults;
 }
 
 export const NO_CALLS: ReadonlyMap<string, ToolEndEvent> = new Map();
@@ -198,8 +201,9 @@ export class GraphRun implements Stoppable {
       while (host.isBehind) await host.ready();
       this.#assertGoing();
       if (this.#stop !== undefined) throw this.#stop;
-      const place = { ns: this.#place.ns, step: this.#step + 1, task, input, endedCalls };
-      const run = new TaskRun(host, host.enter(id), place, this.#parent);
+      const { parts } = this.#env;
+      const place = { ns: this.#place.ns, step: this.#step + 1, task, input, endedCalls, parts };
+      const run = new TaskRun(host, host.enter(id, this.#parent?.span.nodeId), place, this.#parent);
       this.#running.add(run);
       let delay: number | undefined;
       try {
@@ -282,9 +286,9 @@ export class GraphRun implements Stoppable {
     const stored = this.#state.add(task, patch);
     const { isSilent } = this.#env.host;
     const before =
-      isSilent === true ? [] : [...run.listAskEnds(), createUpdates(this.#place.ns, node.name, task, stored)];
+      isSilent === true ? [] : [...run.listEndings(), createUpdates(this.#place.ns, node.name, task, stored)];
     if (!isAlone) {
-      if (isSilent !== true) run.span.commit({ before, areChecked: true });
+      if (isSilent !== true) run.span.commit({ before, areChecked: run.areChecked });
       run.isDone = true;
       this.#finished.add(task);
       return;
@@ -296,10 +300,10 @@ export class GraphRun implements Stoppable {
     try {
       after = this.#endStep();
     } catch (error) {
-      if (isSilent !== true) run.span.commit({ before, areChecked: true });
+      if (isSilent !== true) run.span.commit({ before, areChecked: run.areChecked });
       throw error;
     }
-    if (isSilent !== true) run.span.commit({ before, after, areChecked: true });
+    if (isSilent !== true) run.span.commit({ before, after, areChecked: run.areChecked });
   }
 
   /** Merges, finds what comes next, and gives the events that say so. */
@@ -315,7 +319,10 @@ export class GraphRun implements Stoppable {
     this.#step++;
     this.#finished.clear();
     this.#corrections = NO_CORRECTIONS;
-    if (this.#place.ns === "") this.#env.endedCalls = NO_CALLS;
+    if (this.#place.ns === "") {
+      this.#env.endedCalls = NO_CALLS;
+      this.#env.parts.clear();
+    }
     const { host } = this.#env;
     if (host.isSilent === true) return [];
     const checkpoint = createCheckpointDelta(this.#place, host.now(), this.#step, corrections, next);

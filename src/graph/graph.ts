@@ -3,7 +3,7 @@
  * functions; `run-graph.ts` carries it out. It knows no model and no tool.
  */
 import type { NodeRun } from "../engine/index.ts";
-import type { Json, JsonObject, ToolEndEvent } from "../protocol/index.ts";
+import type { AnyEvent, Json, JsonObject, ToolEndEvent } from "../protocol/index.ts";
 
 /** Where a graph ends. */
 export const END = "__end__";
@@ -45,7 +45,27 @@ export interface Task<Name extends string = string> {
   readonly input?: Json;
 }
 
-export interface NodeContext {
+/** Work that is done once, and what is written of it. A node run is one, and may be made of others. */
+export interface Part {
+  /** The span to write through: `span.emit`, `span.write`, `span.think`. */
+  readonly span: NodeRun;
+  /** Writes an event in the same append as the result: they are there together, or neither is. */
+  conclude(event: AnyEvent): void;
+  /**
+   * Does a part of the work once: after a restart, and when the node is tried again, what it gave is given again, and
+   * nothing of it is written a second time. Parts may run side by side, each with its own key.
+   */
+  once<T extends Json>(key: string, work: (part: Part) => Promise<T> | T, options?: OnceOptions<T>): Promise<T>;
+}
+
+export interface OnceOptions<T> {
+  /** A node run of this name is opened around the part, and ends with it. Otherwise it belongs to the one around it. */
+  readonly name?: string | undefined;
+  /** What a failure gives instead; it is kept like any result. Where it gives undefined, the failure is thrown. */
+  readonly recover?: ((error: unknown, part: Part) => T | undefined) | undefined;
+}
+
+export interface NodeContext extends Part {
   /** Of the graph's run. */
   readonly runId: string;
   readonly step: number;
@@ -55,8 +75,6 @@ export interface NodeContext {
   readonly path: string;
   /** From `fanOut`; undefined otherwise. */
   readonly input: Json | undefined;
-  /** The span to write through: `span.emit`, `span.write`, `span.think`. */
-  readonly span: NodeRun;
   /** Aborted when the run ends, when a sibling has failed, and when the node has run out of time. */
   readonly signal: AbortSignal;
   /** Something of the application's own, as an event `custom`. */

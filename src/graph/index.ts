@@ -18,6 +18,8 @@ export {
   type NodeDefinition,
   type NodeFunction,
   type NodeOptions,
+  type OnceOptions,
+  type Part,
   type RetryPolicy,
   type StateOf,
   type SubgraphDefinition,

@@ -30,7 +30,7 @@ interface NodeSpec {
   /** Turns of the event loop it takes. */
   readonly turns: number;
   readonly writes: readonly ("text" | "last" | "counts")[];
-  readonly acts: "nothing" | "asks" | "calls" | "answers" | "fails once";
+  readonly acts: "nothing" | "asks" | "calls" | "answers" | "fails once" | "parts" | "parts, fails once";
   readonly child: GraphSpec | undefined;
   readonly edge: EdgeSpec;
 }
@@ -45,12 +45,14 @@ export interface World {
   /** Calls of nodes that are no subgraphs. */
   calls: number;
   run?: Run;
+  /** Parts of nodes that were worked on, by the node's path and the part's key. */
+  readonly parts: string[];
   /** Paths whose node has failed once in this process. */
   readonly failed: Set<string>;
 }
 
 export function createWorld(): World {
-  return { calls: 0, failed: new Set() };
+  return { calls: 0, parts: [], failed: new Set() };
 }
 
 /** Of a list that an edge leads back from: a loop that fans out in each round grows fast. */
@@ -70,7 +72,16 @@ export function graphSpecs(depth = 2): fc.Arbitrary<GraphSpec> {
     const node: fc.Arbitrary<NodeSpec> = fc.record({
       turns: fc.nat({ max: 3 }),
       writes: fc.subarray(["text", "last", "counts"] as const),
-      acts: fc.constantFrom("nothing", "nothing", "asks", "calls", "answers", "fails once"),
+      acts: fc.constantFrom(
+        "nothing",
+        "nothing",
+        "asks",
+        "calls",
+        "answers",
+        "fails once",
+        "parts",
+        "parts, fails once",
+      ),
       child,
       edge,
     });
@@ -104,7 +115,8 @@ function buildNode({ turns, writes, acts, child }: NodeSpec, name: string, world
     if (acts === "asks") heard = (await node.interrupt({ at: node.path })).value;
     if (acts === "calls") await callTool(node, world);
     if (acts === "answers") void node.span.write(`${node.path}; `);
-    if (acts === "fails once" && !world.failed.has(node.path)) {
+    if (acts.startsWith("parts")) heard = await workInParts(node, world);
+    if (acts.endsWith("fails once") && !world.failed.has(node.path)) {
       world.failed.add(node.path);
       throw new Error("the first try");
     }
@@ -117,6 +129,29 @@ function buildNode({ turns, writes, acts, child }: NodeSpec, name: string, world
     };
   };
   return { run, retry: { attempts: 2, delayMs: 0 } };
+}
+
+/** Two side by side, one of which has a node run and a part of its own, and one that fails for good. */
+async function workInParts(node: NodeContext, world: World): Promise<Json> {
+  const work = async (key: string): Promise<string> => {
+    await nextTurn();
+    world.parts.push(`${node.path} ${key}`);
+    return key;
+  };
+  return Promise.all([
+    node.once("a", async (part) => {
+      part.conclude({ type: "custom", value: `${node.path} a` });
+      return work("a");
+    }),
+    node.once("b", async ({ once }) => [await once("c", () => work("c")), await work("b")], { name: "part" }),
+    node.once<Json>(
+      "d",
+      async () => {
+        throw new Error(await work("d"));
+      },
+      { name: "part", recover: (error) => (error as Error).message },
+    ),
+  ]);
 }
 
 /** Makes a call unless it was made before, as an agent would. */

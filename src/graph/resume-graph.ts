@@ -5,9 +5,10 @@
 import type { DeadRun } from "../engine/index.ts";
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
-import { LoomError, StateFold, type ToolEndEvent } from "../protocol/index.ts";
+import { type Json, LoomError, StateFold, type ToolEndEvent } from "../protocol/index.ts";
 import type { Channels, Graph, StateOf } from "./graph.ts";
 import { GraphRun } from "./graph-run.ts";
+import { PartResults, readPart } from "./parts.ts";
 import { carryOut, createEnvironment } from "./run-graph.ts";
 
 export interface ResumeOptions {
@@ -24,6 +25,8 @@ interface StoredGraph {
   readonly states: StateFold;
   /** Tool calls that ended since the root's last checkpoint. */
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
+  /** What parts of nodes have given since then, by their path. */
+  readonly parts: ReadonlyMap<string, Json>;
 }
 
 /**
@@ -37,12 +40,12 @@ export async function resumeGraph<C extends Channels>(
 ): Promise<StateOf<C>> {
   // What the recovery has closed belongs to what is read.
   await run.settled();
-  const { states, endedCalls } = await readStoredGraph(log, run.sessionId, run.runId);
+  const { states, endedCalls, parts } = await readStoredGraph(log, run.sessionId, run.runId);
   const stored = states.find();
   if (stored === undefined) throw new LoomError("unknown_checkpoint", `run ${run.runId} has no checkpoint`);
   const root = new GraphRun(
     graph as unknown as Graph,
-    createEnvironment(run, endedCalls, (ns) => states.find(ns)),
+    createEnvironment(run, endedCalls, (ns) => states.find(ns), new PartResults(parts)),
     "",
   );
   root.restore(stored);
@@ -55,16 +58,21 @@ async function readStoredGraph(log: Log, sessionId: string, runId: string): Prom
   if (info === undefined) throw new LoomError("unknown_run", `session "${sessionId}" has no run ${runId}`);
   const states = new StateFold({ maxNamespaces: MAX_SUBGRAPHS });
   const endedCalls = new Map<string, ToolEndEvent>();
+  const parts = new Map<string, Json>();
   for await (const page of followRecords(log, sessionId, { after: info.firstId - 1 })) {
     for (const { envelope, event } of page.records) {
       if (envelope.run_id !== runId) continue;
       states.add(event);
-      if (event.type === "tool_end") keepEnd(endedCalls, event as ToolEndEvent);
-      else if (event.type === "checkpoint" && (event["checkpoint_ns" as keyof typeof event] ?? "") === "")
+      const part = readPart(event);
+      if (part !== undefined) parts.set(part.path, part.result);
+      else if (event.type === "tool_end") keepEnd(endedCalls, event as ToolEndEvent);
+      else if (event.type === "checkpoint" && (event["checkpoint_ns" as keyof typeof event] ?? "") === "") {
         endedCalls.clear();
+        parts.clear();
+      }
     }
   }
-  return { states, endedCalls };
+  return { states, endedCalls, parts };
 }
 
 function keepEnd(calls: Map<string, ToolEndEvent>, event: ToolEndEvent): void {

@@ -82,13 +82,28 @@ function expectOnce(records: readonly StampedRecord[]): number {
       steps.set(ns, step);
     }
     if (event.type !== "updates") continue;
-    const { checkpoint_ns: ns = "", task, id } = event as UpdatesEvent;
+    const { checkpoint_ns: ns = "", task, id, delta } = event as UpdatesEvent;
     const key = `${ns}|${steps.get(ns)}.${task}`;
     expect(seen.has(key), key).toBe(false);
     seen.add(key);
-    if (id.startsWith("node")) count++;
+    // The others are of parts.
+    if (id.startsWith("node") && delta !== undefined) count++;
   }
   return count;
+}
+
+/** Parts that have their result, by their path, in the words of `World`. */
+function listParts(records: readonly StampedRecord[]): readonly string[] {
+  return records.flatMap(({ event }) => {
+    const { checkpoint_ns: ns = "", delta } = event as UpdatesEvent;
+    return event.type === "updates" && delta === undefined ? [ns] : [];
+  });
+}
+
+/** What was concluded is there exactly where its part is. */
+function expectConcluded(records: readonly StampedRecord[]): void {
+  const concluded = records.filter(({ event }) => event.type === "custom").length;
+  expect(concluded).toBe(listParts(records).filter((path) => path.endsWith("|a")).length);
 }
 
 function countType(records: readonly StampedRecord[], type: string): number {
@@ -122,7 +137,11 @@ async function expectResumed(log: Log, spec: GraphSpec, uncut: { state: unknown;
   expect(outcome).toBe(before.length === 0 || isDone ? undefined : canResume && !mustEnd ? "resumed" : "ended");
   const written = expectOnce(records) - expectOnce(before);
   expect(world.calls - world.failed.size).toBe(written);
+  expectConcluded(before);
+  expectConcluded(records);
   if (outcome !== "resumed") return;
+  // A part was worked on in the second life if, and only if, it had no result after the first.
+  expect(world.parts.length).toBe(listParts(records).length - listParts(before).length);
   expect(state).toEqual(uncut.state);
   expect(foldState(records)).toEqual(uncut.state);
   expect(countType(records, "message_chunk")).toBe(uncut.chunks);

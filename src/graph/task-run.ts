@@ -9,6 +9,7 @@ import { type AnyEvent, type Json, type JsonObject, LoomError, type ToolEndEvent
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
 import { createAskEnd, nameStep } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
+import { doOnce, type PartOwner, type PartResults } from "./parts.ts";
 
 export interface TaskPlace {
   readonly ns: string;
@@ -16,6 +17,8 @@ export interface TaskPlace {
   readonly task: number;
   readonly input: Json | undefined;
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
+  /** Of all tasks that are going. */
+  readonly parts: PartResults;
 }
 
 interface Ask {
@@ -37,6 +40,7 @@ export class TaskRun implements NodeContext {
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
   #asks: Ask[] | undefined;
+  #concluded: AnyEvent[] | undefined;
   /** Those inside it that wait for something, and must not when it is aborted. */
   #waiting: Set<(reason: unknown) => void> | undefined;
   /** Lets go of the node's promise. */
@@ -101,6 +105,26 @@ export class TaskRun implements NodeContext {
     return (value) => void this.span.emit({ type: "custom", value });
   }
 
+  get conclude(): NodeContext["conclude"] {
+    return (event) => void (this.#concluded ??= []).push(event);
+  }
+
+  get once(): NodeContext["once"] {
+    const { ns, step, task, parts } = this.place;
+    const path = `${ns === "" ? "" : `${ns}|`}${this.span.name}:${step}.${task}`;
+    const owner: PartOwner = {
+      results: parts,
+      host: this.#host,
+      assertGoing: () => {
+        if (this.#aborted !== undefined) throw this.#aborted.reason;
+      },
+      onSpoiled: () => {
+        this.isSpoiled = true;
+      },
+    };
+    return (key, work, options) => doOnce(owner, this.span, `${path}|${key}`, key, work, options);
+  }
+
   get ready(): NodeContext["ready"] {
     return () => this.#host.ready();
   }
@@ -146,10 +170,16 @@ export class TaskRun implements NodeContext {
     if (this.#parent !== undefined) this.#parent.#releaseClocks();
   }
 
-  /** What ends the questions it asked, for the append that ends the node run. */
-  listAskEnds(): readonly AnyEvent[] {
-    if (this.#asks === undefined) return NO_EVENTS;
-    return this.#asks.flatMap(({ callId, answer }) => (answer === undefined ? [] : createAskEnd(callId, answer)));
+  /** What ends the questions it asked, and what it has concluded: for the append that ends the node run. */
+  listEndings(): readonly AnyEvent[] {
+    if (this.#asks === undefined) return this.#concluded ?? NO_EVENTS;
+    const ends = this.#asks.flatMap(({ callId, answer }) => (answer === undefined ? [] : createAskEnd(callId, answer)));
+    return this.#concluded === undefined ? ends : [...ends, ...this.#concluded];
+  }
+
+  /** All that `listEndings` gives is the runtime's own. */
+  get areChecked(): boolean {
+    return this.#concluded === undefined;
   }
 
   /** Calls the node; gives what it gives, or a promise that is let go when the node does not end after an abort. */

@@ -26,8 +26,12 @@ export async function callModel(
   const { signal } = options;
   const settings = completeOptions(options);
   for (let attempt = 0; ; attempt++) {
-    if (signal?.aborted === true) throw createCancelled(signal.reason);
-    listener.onStart?.({ attempt });
+    assertGoing(signal);
+    const held = listener.onStart?.({ attempt });
+    if (held !== undefined) {
+      await held;
+      assertGoing(signal);
+    }
     const answer = new Answer(model, request, listener, settings);
     try {
       return await readAnswer(model, request, answer, new CallWatch(model, settings, signal));
@@ -38,6 +42,10 @@ export async function callModel(
       await sleep(pause, signal);
     }
   }
+}
+
+function assertGoing(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw createCancelled(signal.reason);
 }
 
 /** One try. What is wrong with the provider is thrown as an `AnswerFault`, everything else as it is. */

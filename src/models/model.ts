@@ -96,7 +96,7 @@ export interface LanguageModel {
  */
 export interface ModelListener {
   /** Each try is announced; `attempt` is 0 for the first. Nothing is tried again once something else was told. */
-  onStart?(info: { readonly attempt: number }): void;
+  onStart?(info: { readonly attempt: number }): void | Promise<void>;
   onText(delta: string): void | Promise<void>;
   onReasoning(delta: string): void | Promise<void>;
   onReasoningEnd?(): void;

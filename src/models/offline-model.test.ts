@@ -348,6 +348,20 @@ describe("the offline model answers", () => {
     );
   });
 
+  it("by a seed, where it has a choice: its own, or that of the call", async () => {
+    const text = "Question:\nGame of 24: 4 9 10 13\n\nSteps so far:\n(none)\n\nWrite the next step only.";
+    const sample = async (own: number | undefined, seed?: number): Promise<string> => {
+      const model = new OfflineModel(own === undefined ? {} : { seed: own });
+      const settings = seed === undefined ? {} : { settings: { seed } };
+      return (await callModel(model, { messages: [user(text)], ...settings }, recordListener().listener)).text;
+    };
+    const seeds = Array.from({ length: 10 }, (_, seed) => seed);
+    const own = await Promise.all(seeds.map((seed) => sample(seed)));
+    expect(new Set(own).size).toBeGreaterThan(2);
+    expect(await Promise.all(seeds.map((seed) => sample(99, seed)))).toEqual(own);
+    expect(await sample(undefined)).toBe(own[1]);
+  });
+
   it("long messages in little time", async () => {
     const text = "write ".repeat(2000) + "把".repeat(2000) + "((((".repeat(2000) + "1+".repeat(20_000);
     const since = performance.now();

@@ -1,11 +1,12 @@
 /**
  * A model that needs no key and no network: rules instead of learning, and it says so. It reads the same prompts as any
- * other, calls tools, streams word by word, and gives the same answer to the same prompt every time.
+ * other, calls tools, streams word by word, and gives the same answer to the same prompt and seed every time.
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
 import { answerPrompt } from "./offline/answer-prompt.ts";
 import { fillSchema } from "./offline/fill-schema.ts";
+import { answerThought } from "./offline/thoughts/answer-thought.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
 import { countUsage, cutText, speakBlock, speakCall, speakFinish } from "./spoken-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
@@ -13,6 +14,8 @@ import type { StreamPart } from "./stream-part.ts";
 export interface OfflineModelOptions {
   /** Before each delta, so that people can watch it. */
   readonly delayMs?: number;
+  /** Where it has a choice, it is made by this number, unless a call brings its own. 1 when absent. */
+  readonly seed?: number;
 }
 
 interface OfflineRequest {
@@ -20,6 +23,7 @@ interface OfflineRequest {
   readonly tools?: readonly JsonObject[];
   readonly toolChoice?: { readonly type: string };
   readonly responseFormat?: { readonly type: string; readonly schema?: JsonObject };
+  readonly seed?: number;
   readonly abortSignal?: AbortSignal;
 }
 
@@ -30,22 +34,24 @@ export class OfflineModel implements LanguageModel {
   readonly provider = "offline";
   readonly modelId = "offline";
   readonly #delayMs: number;
+  readonly #seed: number;
 
   constructor(options: OfflineModelOptions = {}) {
     this.#delayMs = options.delayMs ?? 0;
+    this.#seed = options.seed ?? 1;
   }
 
   async doStream(request: OfflineRequest): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
     request.abortSignal?.throwIfAborted();
-    const parts = answer(request);
+    const parts = answer(request, request.seed ?? this.#seed);
     const source = this.#delayMs > 0 ? slowDown(parts, this.#delayMs, request.abortSignal) : parts;
     return { stream: createPartStream(source, request.abortSignal) };
   }
 }
 
-function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequest): PartSource {
+function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequest, seed: number): PartSource {
   const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
-  const { reasoning, text: said, calls } = answerPrompt(prompt, offered);
+  const { reasoning, text: said, calls, error } = answerThought(prompt, offered, seed) ?? answerPrompt(prompt, offered);
   const text = responseFormat?.type === "json" && said !== "" ? writeJson(said, responseFormat.schema) : said;
   const inputs = calls.map(({ input }) => JSON.stringify(input));
   yield { type: "stream-start" };
@@ -55,6 +61,10 @@ function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequ
   // Ids from the place in the conversation: the same prompt gives the same answer.
   for (const [index, { name }] of calls.entries()) {
     yield* speakCall(`call_${prompt.length}_${index + 1}`, name, cutText(inputs[index] ?? "", INPUT_CHARACTERS));
+  }
+  if (error !== undefined) {
+    yield { type: "error", error: new Error(error) };
+    return;
   }
   const usage = countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join(""));
   yield speakFinish(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");

@@ -11,7 +11,7 @@ export function recordListener(also: Partial<ModelListener> = {}): {
   const listener: ModelListener = {
     onStart(info) {
       told.push(["start", info.attempt]);
-      also.onStart?.(info);
+      return also.onStart?.(info);
     },
     onText(delta) {
       told.push(["text", delta]);

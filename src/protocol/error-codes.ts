@@ -94,6 +94,8 @@ export const ERROR_CODES = {
   missing_key: "validation",
   missing_package: "validation",
   model_output_too_large: "execution",
+  model_output_invalid: "execution",
+  budget_spent: "execution",
   unknown_tool: "validation",
   tool_invalid: "validation",
   path_refused: "validation",

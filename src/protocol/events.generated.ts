@@ -31,6 +31,8 @@ export interface NodeEnterEvent {
   readonly type: "node_enter";
   /** Name of the node, e.g. think */
   readonly id: string;
+  /** node_id of the node run it is inside of */
+  readonly parent?: string;
 }
 
 /** A node run ended (001 §4.2). */
@@ -203,6 +205,8 @@ export interface GotNodeFailedEvent {
   readonly id: string;
   /** Why */
   readonly error: string;
+  /** True: it was not begun, because one it needs has no result */
+  readonly skipped?: boolean;
 }
 
 /** A node was expanded into a subgraph (AGoT) (001 §4.2). */
@@ -218,6 +222,8 @@ export interface GotExpandEvent {
   readonly nodes?: readonly string[];
   /** Pairs of ids, from → to */
   readonly edges?: readonly (readonly string[])[];
+  /** What each node is about, in the order of nodes */
+  readonly labels?: readonly string[];
 }
 
 /** A piece of a call's arguments as the model writes them (001 §4.2). */
@@ -604,7 +610,7 @@ export interface LoomEventMap {
 /** From the type to its form, as a text. */
 export const LOOM_EVENT_FORMS = {
   "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s",
-  "node_enter": "001 §4.2>TaskStart#id:s",
+  "node_enter": "001 §4.2>TaskStart#id:s parent?s",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
   "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s",
@@ -618,8 +624,8 @@ export const LOOM_EVENT_FORMS = {
   "got_plan": "001 §4.2>#node_count:i0 edge_count:i0 node_ids:[s edges?[[s labels?[s",
   "got_node_start": "001 §4.2>#id:s",
   "got_node_complete": "001 §4.2>#id:s result_summary:s",
-  "got_node_failed": "001 §4.2>#id:s error:s",
-  "got_expand": "001 §4.2>#node_id:s nodes_added:i0 edges_added:i0 nodes?[s edges?[[s",
+  "got_node_failed": "001 §4.2>#id:s error:s skipped?b",
+  "got_expand": "001 §4.2>#node_id:s nodes_added:i0 edges_added:i0 nodes?[s edges?[[s labels?[s",
   "tool_call_chunk": "001 §4.2>#call_id?s name?s arguments_delta:s index?i0",
   "tool_call": "001 §4.2>#call_id?s name:s arguments:m description?s index?i0 raw_arguments?s",
   "tool_start": "001 §4.2>#call_id?s name:s",

@@ -5,13 +5,20 @@ import { findEventFault } from "../protocol/index.ts";
 import { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
 import { createCurrentTimeTool } from "./current-time.ts";
 import { runToolCall } from "./run-tool-call.ts";
+import type { ToolApprovalAnswer, ToolApprovalRequest } from "./tool-host.ts";
 import { createToolbox } from "./toolbox.ts";
 
 const NOON = Date.UTC(2026, 1, 28, 12, 30, 5);
 const toolbox = createToolbox(createBuiltinTools({ time: { now: () => NOON, timeZone: "UTC" } }));
 
 /** The result, what it is as data, and what was shown. */
-async function use(name: string, input: JsonObject, sessionId = "s1", callId = "c1") {
+async function use(
+  name: string,
+  input: JsonObject,
+  sessionId = "s1",
+  callId = "c1",
+  answer?: (request: ToolApprovalRequest) => ToolApprovalAnswer,
+) {
   const events: LoomEvent[] = [];
   const { result, isError } = await runToolCall({ callId, name, input, rawInput: "" }, toolbox, {
     sessionId,
@@ -19,8 +26,9 @@ async function use(name: string, input: JsonObject, sessionId = "s1", callId = "
     signal: new AbortController().signal,
     emit: (event) => void events.push(event),
     ready: async () => undefined,
-    requestApproval: async () => {
-      throw new Error("nobody is asked");
+    requestApproval: async (request) => {
+      if (answer === undefined) throw new Error("nobody is asked");
+      return answer(request);
     },
   });
   const end = events.at(-1);
@@ -38,6 +46,8 @@ describe("the tools built in", () => {
       "update_todo_item",
       "show_table",
       "show_chart",
+      "show_image",
+      "ask_consent",
     ]);
     for (const { description, inputSchema } of toolbox.describe()) {
       expect(description.length).toBeGreaterThan(40);
@@ -49,7 +59,7 @@ describe("the tools built in", () => {
     const namesOf = (options: BuiltinToolsOptions) =>
       createBuiltinTools(options)
         .map(({ name }) => name)
-        .slice(6);
+        .slice(8);
     expect(namesOf({ workspace: "." })).toEqual(["read_file", "list_files", "write_file", "delete_file"]);
     expect(namesOf({ workspace: ".", files: { readOnly: true }, fetch: true })).toEqual([
       "read_file",
@@ -197,6 +207,40 @@ describe("the tools built in", () => {
     expect((await use("show_chart", { kind: "donut", labels: ["a"], series })).result).toContain(
       'must be one of "bar", "line"',
     );
+  });
+});
+
+describe("asking for consent", () => {
+  it("asks each time, and tells that the user agreed", async () => {
+    const asked: JsonObject[] = [];
+    const agree = ({ arguments: given }: ToolApprovalRequest): ToolApprovalAnswer => {
+      asked.push(given);
+      return { decision: "approved", arguments: given };
+    };
+    for (const callId of ["c1", "c2"])
+      expect(await use("ask_consent", { question: "Shall I?" }, "s1", callId, agree)).toMatchObject({
+        result: "The user agreed.",
+        isError: false,
+        shown: [],
+      });
+    expect(asked).toEqual([{ question: "Shall I?" }, { question: "Shall I?" }]);
+  });
+
+  it("tells a no as such, and another question as what it is", async () => {
+    const refuse = ({ arguments: given }: ToolApprovalRequest): ToolApprovalAnswer => ({
+      decision: "rejected",
+      arguments: given,
+      reason: "not now",
+    });
+    expect(await use("ask_consent", { question: "Shall I?" }, "s1", "c1", refuse)).toMatchObject({
+      result: "The user refused this call; it was not run. The reason given: not now",
+      isError: true,
+    });
+    const edit = (): ToolApprovalAnswer => ({ decision: "approved", arguments: { question: "Only half?" } });
+    expect((await use("ask_consent", { question: "All?" }, "s1", "c1", edit)).result).toBe(
+      'The user changed the arguments to {"question":"Only half?"}.\nThe user agreed.',
+    );
+    expect((await use("ask_consent", { question: "" })).isError).toBe(true);
   });
 });
 

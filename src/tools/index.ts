@@ -2,6 +2,7 @@
  * Tools: their contract, how they are made, how a call is carried out, and those that come with the package. They know
  * no agent and no run; what they need of one is a `ToolHost`.
  */
+export { createConsentTool } from "./ask-consent.ts";
 export { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
 export { createCalculatorTool } from "./calculator/calculator.ts";
 export { evaluateExpression, type EvaluateOptions, type Evaluation } from "./calculator/evaluate-expression.ts";
@@ -23,6 +24,7 @@ export {
 } from "./mcp/read-mcp-config.ts";
 export { runToolCall } from "./run-tool-call.ts";
 export { createChartTool } from "./show-chart.ts";
+export { createImageTool, type ImageToolOptions } from "./show-image.ts";
 export { createTableTool } from "./show-table.ts";
 export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 export { createTodoTools } from "./todo-tools.ts";

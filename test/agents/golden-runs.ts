@@ -1,19 +1,20 @@
 // Runs that agents make of a script, always the same to the letter: the vectors `agent-*` of spec/vectors/runs hold their
 // frames. A change of what agents write shows there, and is read like code.
-import { agent } from "../../src/agents/index.ts";
+import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
-import type { ScriptedTurn } from "../../src/models/scripted-model.ts";
+import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { EventOf } from "../../src/protocol/index.ts";
 import type { VectorInput } from "../vectors.ts";
 import { createTools } from "./counted-tools.ts";
+import { playMeals, playMove, playTrip } from "./thought-scripts.ts";
 
 interface GoldenRun {
   readonly name: string;
   readonly source: string;
   readonly message: string;
-  readonly turns: readonly ScriptedTurn[];
-  readonly maxRounds?: number;
+  readonly turns: Script;
+  readonly options?: AgentOptions;
   /** How a call is answered when all others have ended. */
   readonly answer?: { readonly decision: "approved" | "rejected"; readonly reason?: string };
 }
@@ -56,13 +57,34 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
     source: "002: reaching the limit is an error with its own stage, then a best-effort finish",
     message: "Count for ever",
     turns: [{ calls: [{ name: "add", input: { a: 0, b: 1 }, id: "call_1" }] }, { text: "I came as far as 1." }],
-    maxRounds: 1,
+    options: { maxRounds: 1 },
   },
   {
     name: "agent-model-fails",
     source: "002: a model's stream that breaks off is an error of stage llm_stream",
     message: "Tell me a story",
     turns: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }],
+  },
+  {
+    name: "agent-tot-backtrack",
+    source: "001 §4.2: a tree of thoughts, depth first, a dead end, the way back, and a tool in a thought",
+    message: "How do I get the box into the attic?",
+    turns: playMove,
+    options: { kind: "tot", strategy: "depth", threshold: 0.3, maxDepth: 3, candidates: 3 },
+  },
+  {
+    name: "agent-got-failure",
+    source: "001 §4.2: a graph of thoughts in which one fails for good, and what needs it is skipped by name",
+    message: "为周末安排三顿饭，并列出购物清单。",
+    turns: playMeals,
+    options: { kind: "got", attempts: 1, concurrency: 2 },
+  },
+  {
+    name: "agent-agot-nested",
+    source: "001 §4.2: an adaptive graph of thoughts, expanded, and expanded again inside",
+    message: "Plan two days in Lisbon.",
+    turns: playTrip,
+    options: { kind: "got", adaptive: true, maxDepth: 2, concurrency: 2 },
   },
 ];
 
@@ -72,7 +94,7 @@ export async function playGoldenRun({
   source,
   message,
   turns,
-  maxRounds,
+  options,
   answer,
 }: GoldenRun): Promise<VectorInput> {
   const log = new MemoryLog({ now: () => NOW });
@@ -81,7 +103,7 @@ export async function playGoldenRun({
     model: new ScriptedModel(turns),
     tools,
     system: "Be brief.",
-    ...(maxRounds === undefined ? {} : { maxRounds }),
+    ...options,
   });
   await using session = await actor.openSession(log, "sess-agent", { now: () => NOW });
   const open = new Set<string | undefined>();

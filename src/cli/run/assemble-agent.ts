@@ -26,8 +26,7 @@ export async function assembleAgent(
   options: RunOptions,
   onError: (error: unknown, errorId: string) => void,
 ): Promise<Assembled> {
-  const { system, maxRounds, workspace, allowFetch } = options;
-  const { baseURL } = options;
+  const { system, workspace, allowFetch, baseURL } = options;
   const name = parseModelName(options.model);
   const model = await resolveModel({ ...name, ...(baseURL === undefined ? {} : { baseURL }) });
   if (workspace !== undefined) await assertFolder(workspace);
@@ -40,11 +39,11 @@ export async function assembleAgent(
   ];
   return {
     agent: agent({
+      ...options.agent,
       model,
       tools,
       onError,
       ...(system === undefined ? {} : { system }),
-      ...(maxRounds === undefined ? {} : { maxRounds }),
     }),
     warnings: servers === undefined ? [] : describeServers(servers),
     [Symbol.asyncDispose]: async () => servers?.close(),

@@ -6,6 +6,7 @@ import { isLoomError, readStreamModes, STREAM_MODES, type StreamModes } from "..
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
+import { AGENT_OPTIONS, type AgentChoice, chooseOne, readAgentChoice } from "./read-agent-choice.ts";
 
 export type ApprovalChoice = "ask" | "always" | "never";
 
@@ -15,11 +16,10 @@ export interface RunOptions {
   readonly sessionId: string;
   /** The session was given a name here. */
   readonly isNewSession: boolean;
-  readonly agent: string;
+  readonly agent: AgentChoice;
   readonly model: string;
   readonly baseURL: string | undefined;
   readonly system: string | undefined;
-  readonly maxRounds: number | undefined;
   readonly workspace: string | undefined;
   readonly mcp: string | undefined;
   readonly allowFetch: boolean;
@@ -33,11 +33,9 @@ export interface RunOptions {
 
 type Environment = { readonly [name: string]: string | undefined };
 
-const AGENTS = ["react"];
 const APPROVALS: readonly string[] = ["ask", "always", "never"] satisfies readonly ApprovalChoice[];
 /** A message is one record of the log, with something around it. */
 export const MAX_MESSAGE_BYTES = 1000 * 1000;
-const MOST_ROUNDS = 1000;
 
 export async function readRunOptions(
   parsed: ParsedCommand,
@@ -55,11 +53,10 @@ export async function readRunOptions(
   const options = {
     sessionId,
     isNewSession: session === undefined,
-    agent: chooseOne("agent", text("agent") ?? "react", AGENTS),
+    agent: readAgentChoice(parsed),
     model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
     baseURL: text("base-url"),
     system: text("system"),
-    maxRounds: readRounds(text("max-rounds")),
     workspace: text("workspace"),
     mcp: text("mcp"),
     allowFetch: parsed.options["allow-fetch"] === true,
@@ -72,7 +69,7 @@ export async function readRunOptions(
 }
 
 /** Options that make a run what it is: without them it would not find its tools again. */
-const KEPT = ["store", "model", "base-url", "system", "max-rounds", "workspace", "mcp", "allow-fetch"];
+const KEPT = ["store", ...AGENT_OPTIONS, "model", "base-url", "system", "workspace", "mcp", "allow-fetch"];
 
 function describeResume({ options }: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
   const kept = KEPT.flatMap((name) => {
@@ -100,11 +97,6 @@ function quoteOption(name: string, value: string): string {
   return `--${name}${value.startsWith("-") ? "=" : " "}${word}`;
 }
 
-function chooseOne(option: string, value: string, known: readonly string[]): string {
-  if (known.includes(value)) return value;
-  throw new CliError(`\`--${option} ${value}\` is not known`, `choose one of ${known.join(", ")}`);
-}
-
 /** Set and empty is how shells say "not set". */
 function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
@@ -114,13 +106,6 @@ function readVariable(env: Environment, name: string): string | undefined {
 function findStore(env: Environment): string {
   const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
   return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
-}
-
-function readRounds(given: string | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  const rounds = /^\d+$/.test(given) ? Number(given) : 0;
-  if (rounds >= 1 && rounds <= MOST_ROUNDS) return rounds;
-  throw new CliError(`\`--max-rounds ${given}\` is not a number from 1 to ${MOST_ROUNDS}`);
 }
 
 function readModes(isJson: boolean, list: string | undefined): StreamModes | undefined {

@@ -1,34 +1,6 @@
-import { Readable, Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { AnyEvent } from "../../protocol/index.ts";
-import { createTerminal } from "../terminal.ts";
-import { RunScreen } from "./run-screen.ts";
-
-/** Both streams in the order they were written, and each by itself. */
-function createScreen({ out, err }: { readonly out?: number; readonly err?: number }) {
-  const written = { all: "", out: "", err: "" };
-  const open = (name: "out" | "err", columns: number | undefined) => {
-    const sink = new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        const text = chunk.toString();
-        written[name] += text;
-        written.all += text;
-        done();
-      },
-    });
-    return Object.assign(sink, { isTTY: columns !== undefined, columns }) as unknown as NodeJS.WriteStream;
-  };
-  const stdin = Readable.from([]) as unknown as NodeJS.ReadStream;
-  return { written, screen: new RunScreen(createTerminal(stdin, open("out", out), open("err", err))) };
-}
-
-async function show(screen: RunScreen, ...events: readonly (AnyEvent & { readonly at?: string })[]): Promise<void> {
-  for (const { at, ...event } of events) {
-    const envelope = { session_id: "s", run_id: "r", event_id: 1, ts: 0, ...(at === undefined ? {} : { node_id: at }) };
-    await screen.show({ envelope, event });
-  }
-}
+import { createScreen, readLeft, show } from "../../../test/cli-screen.ts";
 
 const say = (content: string, at = "think-1") => ({ type: "message_chunk", content, id: "think", at });
 const think = (content: string) => ({ type: "reasoning_chunk", content, id: "think" });
@@ -52,9 +24,7 @@ describe("RunScreen", () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, ...RUN);
     await screen.end();
-    // What is shown over and erased again is not what a person is left with.
-    const left = stripVTControlCharacters(written.all.replaceAll(/[^\n]*\r\p{Cc}\[K/gu, ""));
-    expect(left.split("\n")).toEqual([
+    expect(readLeft(written.all)).toEqual([
       "Hm. A product.",
       "Let me see.",
       '→ calculator {"expression":"6*7"}',

@@ -2,10 +2,13 @@
  * A run on a terminal: the answer on standard output, and on standard error, where that is a terminal, short lines about
  * what happens meanwhile. What models and tools say is made harmless before a terminal gets it.
  */
-import type { EventOf, EventRecord, JsonObject } from "../../protocol/index.ts";
-import { cleanText, cutText, measureColumns, plural } from "../fit-text.ts";
+import type { EventOf, EventRecord } from "../../protocol/index.ts";
+import { cleanText, cutText, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { describeShown } from "./describe-shown.ts";
+import { formatNote, type Note } from "./format-note.ts";
+import { describeEnd, describePassing, type Place, StepLines } from "./step-lines.ts";
+import { ThoughtScreen } from "./thought-screen.ts";
 
 /** Records and lines that wait while a question is on the screen; more are only counted. */
 const MAX_HELD = 1000;
@@ -14,8 +17,8 @@ const KEPT_CHARACTERS = 200;
 
 export class RunScreen {
   readonly #terminal: Terminal;
-  /** The arguments of calls that have not started. */
-  readonly #inputs = new Map<string, JsonObject>();
+  readonly #thoughts: ThoughtScreen;
+  readonly #steps = new StepLines();
   /** The node run whose text was written last, and the end of that text. */
   #speaker: string | undefined;
   #spoken = "";
@@ -28,6 +31,14 @@ export class RunScreen {
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
+    const width = (): number => this.#width;
+    this.#thoughts = new ThoughtScreen({
+      get width() {
+        return width();
+      },
+      note: (note) => this.#note(note),
+      progress: (text) => this.#progress(text),
+    });
   }
 
   /** The message of the last error that was shown. */
@@ -55,6 +66,8 @@ export class RunScreen {
 
   /** Throws `OutputClosed` when nobody reads any more. */
   async show(record: EventRecord): Promise<void> {
+    // What would have passed by has done so meanwhile.
+    if (this.#held !== undefined && this.#thoughts.isPassing(record)) return;
     if (!this.#isHeld(record)) await this.#show(record);
   }
 
@@ -80,7 +93,9 @@ export class RunScreen {
     return true;
   }
 
-  async #show({ envelope, event }: EventRecord): Promise<void> {
+  async #show(record: EventRecord): Promise<void> {
+    const { envelope, event } = record;
+    if (this.#thoughts.take(record)) return;
     switch (event.type) {
       case "message_chunk": {
         const { content, channel } = event as EventOf<"message_chunk">;
@@ -99,72 +114,18 @@ export class RunScreen {
         return;
       }
       default:
-        if (this.#terminal.errorColumns !== undefined) this.#describe(event);
+        if (this.#terminal.errorColumns !== undefined) this.#describe(event, this.#thoughts.locate(envelope.node_id));
     }
   }
 
-  #describe(event: EventRecord["event"]): void {
-    switch (event.type) {
-      case "tool_call": {
-        const { call_id = "", arguments: input } = event as EventOf<"tool_call">;
-        this.#inputs.set(call_id, input);
-        return;
-      }
-      case "tool_approval_result":
-        return this.#showDecision(event as EventOf<"tool_approval_result">);
-      case "tool_start": {
-        const { call_id = "", name } = event as EventOf<"tool_start">;
-        const input = this.#inputs.get(call_id) ?? {};
-        this.#inputs.delete(call_id);
-        return this.#note("cyan", "→", name, JSON.stringify(input));
-      }
-      case "tool_output": {
-        const { name, content } = event as EventOf<"tool_output">;
-        return this.#progress(`${name} ${content.trim().split("\n").at(-1) ?? ""}`);
-      }
-      case "tool_progress": {
-        const { name = "", progress, message = "" } = event as EventOf<"tool_progress">;
-        return this.#progress(`${name} ${Math.round(progress)} % ${message}`);
-      }
-      case "tool_end":
-        return this.#showResult(event as EventOf<"tool_end">);
-      case "error":
-        return this.#showError(event as EventOf<"error">);
-      case "run_end":
-        return this.#showEnd(event as EventOf<"run_end">);
-      default:
-        for (const text of describeShown(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
-    }
-  }
-
-  #showDecision({ call_id = "", name = "", decision, arguments: input }: EventOf<"tool_approval_result">): void {
-    if (input !== undefined) this.#inputs.set(call_id, input);
-    // Of any other decision the call's result tells.
-    if (decision === "approved") this.#note("green", "✓", name, input === undefined ? decision : `${decision}, edited`);
-  }
-
-  #showResult({ call_id = "", name, result, is_error, duration_ms }: EventOf<"tool_end">): void {
-    this.#inputs.delete(call_id);
-    const took = duration_ms === undefined ? "" : ` (${formatDuration(duration_ms)})`;
-    const [style, sign] = is_error ? (["red", "✗"] as const) : (["green", "←"] as const);
-    this.#note(style, sign, name, result, took);
-  }
-
-  #showError({ message, code, call_id }: EventOf<"error">): void {
-    // What went wrong in a tool was told as its result.
-    if (call_id !== undefined) return;
-    this.#lastError = message;
-    this.#note("red", "✗", "error", message, code === undefined ? "" : ` (${code})`);
-  }
-
-  #showEnd({ status, summary = {} }: EventOf<"run_end">): void {
-    const { duration_ms, tool_calls = 0, total_tokens = 0 } = summary;
-    const parts = [
-      duration_ms === undefined ? status : `${status} in ${formatDuration(duration_ms)}`,
-      ...(tool_calls > 0 ? [plural(tool_calls, "tool call")] : []),
-      ...(total_tokens > 0 ? [plural(total_tokens, "token")] : []),
-    ];
-    this.line(this.#dim(parts.join(", ")));
+  #describe(event: EventRecord["event"], place: Place | undefined): void {
+    const passing = describePassing(event);
+    if (passing !== undefined) return this.#progress(passing);
+    if (event.type === "run_end") return this.line(this.#dim(describeEnd(event as EventOf<"run_end">)));
+    const note = this.#steps.describe(event, place);
+    if (note !== undefined) this.#note(note);
+    if (note !== undefined && event.type === "error") this.#lastError = (event as EventOf<"error">).message;
+    for (const text of describeShown(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
   }
 
   async #speak(text: string, nodeId: string | undefined): Promise<void> {
@@ -210,16 +171,13 @@ export class RunScreen {
     this.#terminal.writeError("\n");
   }
 
-  /** One line that fits: a sign, a name, words, and an end that is never cut off. */
-  #note(style: "cyan" | "green" | "red", sign: string, name: string, text: string, end = ""): void {
-    const { styleError } = this.#terminal;
-    const shownName = cutText(name, Math.floor(this.#width / 2));
-    const room = this.#width - measureColumns(shownName) - end.length - 3;
-    const words = cutText(text.trim().replaceAll(/\s+/g, " "), Math.max(8, room));
-    this.line(`${styleError(style, sign)} ${styleError("bold", shownName)} ${words}${this.#dim(end)}`);
+  #note(note: Note): void {
+    if (this.#terminal.errorColumns === undefined) return;
+    this.line(formatNote(note, this.#width, this.#terminal.styleError));
   }
 
   #progress(text: string): void {
+    if (this.#terminal.errorColumns === undefined) return;
     this.#startLine();
     this.#terminal.progress(this.#dim(cutText(text.trim(), this.#width)));
   }
@@ -240,8 +198,4 @@ function cleanLines(text: string): string {
     .split(/([\n\t])/)
     .map((part) => (part === "\n" || part === "\t" ? part : cleanText(part)))
     .join("");
-}
-
-function formatDuration(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

@@ -41,4 +41,28 @@ describe("the graph of thoughts", () => {
       ],
     });
   });
+
+  it("names what was added, and tells what was skipped from what failed", () => {
+    const made = new ViewFeed().start();
+    made.put({ type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["a"], labels: ["A"] });
+    const grow = { type: "got_expand", node_id: "a", nodes_added: 3, edges_added: 0 } as const;
+    made.put({ ...grow, nodes: ["a", "a.1", "a.2"], labels: ["again", "One", "Two"] });
+    made.put({ type: "got_node_failed", id: "a.1", error: "no" });
+    made.put({ type: "got_node_failed", id: "a.2", error: "a.1 has no result", skipped: true });
+    expect(made.turn.graph?.nodes).toEqual([
+      { id: "a", label: "A", status: "planned" },
+      { id: "a.1", label: "One", status: "failed", error: "no", expandedFrom: "a", endedAt: 40 },
+      { id: "a.2", label: "Two", status: "skipped", error: "a.1 has no result", expandedFrom: "a", endedAt: 50 },
+    ]);
+  });
+
+  it("forgets what became of a node that begins again", () => {
+    const made = new ViewFeed().start();
+    made.put({ type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["a"], labels: ["A"] });
+    made.put({ type: "got_node_start", id: "a" }).put({ type: "got_node_failed", id: "a", error: "no" });
+    made.put({ type: "got_node_start", id: "a" });
+    expect(made.turn.graph?.nodes).toEqual([{ id: "a", label: "A", status: "running", startedAt: 50 }]);
+    made.put({ type: "run_end", status: "cancelled" });
+    expect(made.turn.graph?.nodes).toMatchObject([{ status: "interrupted" }]);
+  });
 });

@@ -1,8 +1,8 @@
 /** The graph of thoughts of one turn: the plan, what became of its nodes, and what was added on the way. */
 import type { EventOf, GotExpandEvent } from "../../protocol/index.ts";
 import type { GraphExpansion, GraphNodeView, GraphView } from "../view.ts";
-import { changeEntry, GrowingList, type Room } from "./growing-list.ts";
-import { withFields } from "./with-fields.ts";
+import { changeEntry, GrowingList, interruptEntries, type Room } from "./growing-list.ts";
+import { makeView, withFields } from "./with-fields.ts";
 
 export type GraphEvent = EventOf<
   "got_plan" | "got_node_start" | "got_node_complete" | "got_node_failed" | "got_expand"
@@ -29,13 +29,17 @@ export class GraphFold {
         this.#connect(event.edges);
         return;
       case "got_node_start":
-        this.#put(event.id, { status: "running", startedAt: ts });
+        this.#start(event.id, ts);
         return;
       case "got_node_complete":
         this.#put(event.id, { status: "complete", summary: event.result_summary, endedAt: ts });
         return;
       case "got_node_failed":
-        this.#put(event.id, { status: "failed", error: event.error, endedAt: ts });
+        this.#put(event.id, {
+          status: event.skipped === true ? "skipped" : "failed",
+          error: event.error,
+          endedAt: ts,
+        });
         return;
       default:
         this.#expand(event);
@@ -47,6 +51,11 @@ export class GraphFold {
     return this.#nodes.get(id);
   }
 
+  /** The run is over: what still runs will not come to an end. */
+  close(): void {
+    interruptEntries(this.#nodes);
+  }
+
   show(): GraphView {
     this.#view = withFields(this.#view, {
       nodes: this.#nodes.show(),
@@ -56,9 +65,19 @@ export class GraphFold {
     return this.#view;
   }
 
-  #expand({ node_id, nodes_added, edges_added, nodes = [], edges }: GotExpandEvent): void {
+  /** A node may begin again: of what became of it before, nothing holds any more. */
+  #start(id: string, ts: number | undefined): void {
+    const place = this.#nodes.find(id);
+    const { label, expandedFrom } = this.#nodes.get(id) ?? {};
+    const node = makeView<GraphNodeView>({ id, status: "running", label, expandedFrom, startedAt: ts });
+    if (place === undefined) this.#nodes.push(node, id);
+    else this.#nodes.set(place, node);
+  }
+
+  #expand({ node_id, nodes_added, edges_added, nodes = [], edges, labels }: GotExpandEvent): void {
     this.#put(node_id);
-    for (const id of nodes) if (this.#nodes.find(id) === undefined) this.#put(id, { expandedFrom: node_id });
+    for (const [i, id] of nodes.entries())
+      if (this.#nodes.find(id) === undefined) this.#put(id, { label: labels?.[i], expandedFrom: node_id });
     this.#connect(edges);
     const shown = nodes.length > this.#maxItems ? nodes.slice(0, this.#maxItems) : nodes;
     this.#expansions.push({ nodeId: node_id, nodesAdded: nodes_added, edgesAdded: edges_added, nodes: shown });

@@ -61,6 +61,26 @@ describe("node runs", () => {
     ]);
   });
 
+  it("are inside the one they name", () => {
+    const made = new ViewFeed().start().enter("execute");
+    const enter = (id: string, parent: string) => made.put({ type: "node_enter", id, parent }, { node: id });
+    enter("a", "execute");
+    enter("b", "execute");
+    enter("a.try", "a");
+    enter("lost", "nobody");
+    made.exit("b").enter("b");
+    enter("b.try", "b");
+    expect(made.turn.nodes.map(({ key, parentKey }) => `${parentKey ?? ""}>${key}`)).toEqual([
+      ">execute",
+      "execute>a",
+      "execute>b",
+      "a>a.try",
+      "a.try>lost",
+      "lost>b#2",
+      "b#2>b.try",
+    ]);
+  });
+
   it("may repeat their node_id", () => {
     const made = new ViewFeed().start().enter("a").exit("a").enter("a").say("x", "a").enter("a#2").enter("a");
     expect(made.turn.nodes.map(({ key, nodeId }) => [key, nodeId])).toEqual([

@@ -3,7 +3,7 @@
  * frames without one are matched by the node's name, the innermost first. What names no node is from the run itself.
  */
 import type { Json, NodeEnterEvent, NodeExitEvent } from "../../protocol/index.ts";
-import type { NodeRunView } from "../view.ts";
+import type { GraphNodeView, NodeRunView } from "../view.ts";
 import type { GraphFold } from "./graph-fold.ts";
 import { changeEntry, GrowingList, type Room } from "./growing-list.ts";
 import { Speaker } from "./speaker.ts";
@@ -56,18 +56,12 @@ export class NodeRuns {
     return this.#last;
   }
 
-  /** Nodes of the graph run side by side: what they have around them is the node that was expanded, or the graph. */
-  enter(nodeId: string | undefined, { id: name }: NodeEnterEvent, ts: number | undefined, graph?: GraphFold): void {
+  enter(nodeId: string | undefined, event: NodeEnterEvent, ts: number | undefined, graph?: GraphFold): void {
+    const { id: name } = event;
     const index = this.list.length;
     const key = this.#keys.take(nodeId ?? name);
     const planned = graph?.find(name);
-    const expanded = this.#ofGraph.get(planned?.expandedFrom);
-    const parent =
-      planned === undefined
-        ? takeInnermost(this.#entered)
-        : expanded?.isOpen === true
-          ? expanded
-          : takeInnermost(this.#enteredOuter);
+    const parent = this.#findAround(event, planned);
     const parentKey = parent?.speaker.nodeKey;
     const view = { key, nodeId, name, parentKey, status: "running", startedAt: ts } as const;
     if (!this.list.push(withFields({} as NodeRunView, view))) return;
@@ -104,6 +98,15 @@ export class NodeRuns {
     const run = this.#find(nodeId, name);
     changeEntry(this.list, run?.index, { updates });
     return run !== undefined;
+  }
+
+  /** Nodes of the graph run side by side: what they have around them is the node that was expanded, or the graph. */
+  #findAround({ parent }: NodeEnterEvent, planned: GraphNodeView | undefined): NodeRun | undefined {
+    const named = parent === undefined ? undefined : this.#byId.get(parent);
+    if (named !== undefined) return named;
+    if (planned === undefined) return takeInnermost(this.#entered);
+    const expanded = this.#ofGraph.get(planned.expandedFrom);
+    return expanded?.isOpen === true ? expanded : takeInnermost(this.#enteredOuter);
   }
 
   #find(nodeId: string | undefined, name: string | undefined): NodeRun | undefined {

@@ -1,6 +1,8 @@
 // The tree of thoughts, with and without the fields that make it easy.
-import { describe, expect, it } from "vitest";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
+import type { LoomEvent } from "../../protocol/index.ts";
 
 describe("the tree of thoughts", () => {
   it("is built from ids and parents", () => {
@@ -15,6 +17,7 @@ describe("the tree of thoughts", () => {
         { id: "3", text: "z", parent: "2", depth: 2, status: "open" },
       ],
       chosen: "2",
+      path: ["2"],
       backtracks: [],
     });
     made.put({ type: "tot_backtrack", reason: "dead end", to_depth: 1, from: "3", to: "2" });
@@ -63,5 +66,122 @@ describe("the tree of thoughts", () => {
     expect(made.turn.tree?.thoughts[0]).toBe(first);
     expect(made.turn.tree?.thoughts[1]).toEqual({ ...second, score: 5, status: "pruned" });
     expect(made.turn.tree).not.toHaveProperty("chosen");
+  });
+
+  it("tells the path that was taken, and keeps it while it is the same", () => {
+    const made = new ViewFeed().start().put({ type: "tot_expand", candidates: ["x"], ids: ["1"], parent: "root" });
+    expect(made.turn.tree?.path).toEqual([]);
+    const judge = (id: string) => made.put({ type: "tot_evaluate", chosen: 0, scores: [1], ids: [id] }).turn.tree?.path;
+    made.put({ type: "tot_expand", candidates: ["y", "z"], ids: ["2", "3"], parent: "1" });
+    expect(judge("3")).toEqual(["1", "3"]);
+    const { path } = made.turn.tree ?? {};
+    made.put({ type: "tot_expand", candidates: ["w"], ids: ["4"], parent: "3" });
+    expect(made.turn.tree?.path).toBe(path);
+    expect(judge("4")).toEqual(["1", "3", "4"]);
+    // Thoughts that come from each other, from a sender that is wrong.
+    made.put({ type: "tot_expand", candidates: ["x"], ids: ["1"], parent: "4" });
+    expect(made.turn.tree?.path).toEqual(["1", "3", "4"]);
+  });
+
+  it("gives up the branch that was left, as far up as the search went back", () => {
+    const made = new ViewFeed().start();
+    made.put({ type: "tot_expand", candidates: ["a", "b"], ids: ["a", "b"], parent: "root", depth: 1 });
+    for (const [parent, id] of ["a:c", "c:d", "d:e", "b:f", "a:g", "g:h", "f:i"].map(
+      (pair) => pair.split(":") as [string, string],
+    ))
+      made.put({ type: "tot_expand", candidates: [id], ids: [id], parent });
+    const back = (fields: { to_depth: number; from?: string; to?: string }) =>
+      made
+        .put({ type: "tot_backtrack", reason: "no", ...fields })
+        .turn.tree?.thoughts.flatMap(({ id, status }) => (status === "abandoned" ? [id] : []))
+        .join("");
+    expect(back({ to_depth: 3, from: "e", to: "d" })).toBe("e");
+    expect(back({ to_depth: 3, from: "e", to: "h" })).toBe("de");
+    expect(back({ to_depth: 1, from: "e", to: "a" })).toBe("cde");
+    // What is above may have other branches that are going.
+    expect(back({ to_depth: 3, from: "e", to: "i" })).toBe("cde");
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [1, 0.5], ids: ["a", "c"], kept: ["a"] });
+    expect(made.turn.tree?.thoughts.map(({ status }) => status).join(" ")).toBe(
+      "kept open abandoned abandoned abandoned open open open open",
+    );
+    expect(back({ to_depth: 1, from: "f" })).toBe("cdef");
+    expect(back({ to_depth: 0, from: "f", to: "root" })).toBe("bcdef");
+  });
+
+  it("is not hung up by thoughts that come from each other", () => {
+    const made = new ViewFeed().start();
+    made.put({ type: "tot_expand", candidates: ["a"], ids: ["a"], parent: "b", depth: 5 });
+    made.put({ type: "tot_expand", candidates: ["b"], ids: ["b"], parent: "a", depth: 5 });
+    made.put({ type: "tot_expand", candidates: ["c"], ids: ["c"], parent: "c", depth: 4 });
+    made.put({ type: "tot_backtrack", reason: "no", to_depth: 0, from: "a", to: "c" });
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [1], ids: ["a"] });
+    expect(made.turn.tree).toMatchObject({
+      path: ["b", "a"],
+      thoughts: [{ status: "kept" }, { status: "abandoned" }, {}],
+    });
+  });
+
+  it("is the same in one go and event by event, and its path keeps its identity while it is the same", () => {
+    const id = fc.constantFrom("a", "b", "c", "d", "e", "root");
+    const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+    const ids = fc.uniqueArray(id, { maxLength: 3 });
+    const depth = fc.nat({ max: 4 });
+    const event: fc.Arbitrary<object> = fc.oneof(
+      fc.record({ type: fc.constant("tot_expand"), ids, parent: maybe(id), depth: maybe(depth) }),
+      fc.record({ type: fc.constant("tot_evaluate"), chosen: depth, ids, kept: maybe(ids) }),
+      fc.record({ type: fc.constant("tot_backtrack"), to_depth: depth, from: maybe(id), to: maybe(id) }),
+    );
+    const complete = ({ ids: named = [], ...fields }: { readonly ids?: readonly string[] }): LoomEvent => {
+      const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+      return {
+        candidates: named,
+        scores: named.map(() => 1),
+        ids: named,
+        reason: "no",
+        ...given,
+      } as unknown as LoomEvent;
+    };
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 20 }), (events) => {
+        const [whole, made] = [new ViewFeed().start(), new ViewFeed().start()];
+        let path: readonly string[] | undefined;
+        for (const one of events) {
+          whole.put(complete(one));
+          const { tree } = made.put(complete(one)).turn;
+          if (JSON.stringify(tree?.path) === JSON.stringify(path)) expect(tree?.path).toBe(path);
+          path = tree?.path;
+          const known = new Set(tree?.thoughts.map((thought) => thought.id));
+          expect(path?.every((step) => known.has(step)) ?? true).toBe(true);
+          expect(path?.at(-1)).toBe(known.has(tree?.chosen ?? "") ? tree?.chosen : undefined);
+        }
+        expect(made.turn.tree).toEqual(whole.turn.tree);
+      }),
+    );
+  });
+
+  it("costs the same per thought, however many there are and however deep they lie", () => {
+    const count = (thoughts: number): number => {
+      const made = new ViewFeed({ maxItems: 20_000 }).start();
+      const spy = vi.spyOn(Map.prototype, "get");
+      for (let n = 1; n <= thoughts; n++) {
+        const id = `t${n}`;
+        made.put({ type: "tot_expand", candidates: [id], ids: [id], parent: `t${n - 1}` });
+        made.put({ type: "tot_evaluate", chosen: 0, scores: [1], ids: [id] });
+        made.put({ type: "tot_backtrack", reason: "no", to_depth: n - 1, from: id, to: `t${n - 1}` });
+      }
+      const calls = spy.mock.calls.length;
+      spy.mockRestore();
+      expect(made.turn.tree?.path).toHaveLength(thoughts);
+      return calls / thoughts;
+    };
+    expect(count(4000)).toBeLessThan(1.1 * count(500));
+    // From the bottom to the top, again and again.
+    const made = new ViewFeed({ maxItems: 20_000 }).start();
+    for (let n = 1; n <= 5000; n++)
+      made.put({ type: "tot_expand", candidates: ["x"], ids: [`t${n}`], parent: `t${n - 1}` });
+    const spy = vi.spyOn(Map.prototype, "get");
+    made.put({ type: "tot_backtrack", reason: "no", to_depth: 0, from: "t5000", to: "t1" });
+    expect(spy.mock.calls.length).toBeLessThan(5000);
+    spy.mockRestore();
   });
 });

@@ -9,6 +9,9 @@ import { makeView, withFields } from "./with-fields.ts";
 
 export type TreeEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
 
+/** Levels that are looked at for one backtrack: what it costs does not grow with the tree. */
+const MAX_CLIMB = 1000;
+
 export class TreeFold {
   readonly #thoughts: GrowingList<ThoughtView>;
   readonly #backtracks: GrowingList<BacktrackView>;
@@ -17,6 +20,9 @@ export class TreeFold {
   /** Where the search is: the root is 0. */
   #depth = 0;
   #chosen: string | undefined;
+  #path: readonly string[] = [];
+  /** The thoughts that lead to the chosen one may be others than those of the path. */
+  #isPathStale = false;
   #view = {} as TreeView;
 
   constructor(room: Room) {
@@ -31,7 +37,13 @@ export class TreeFold {
   }
 
   show(): TreeView {
-    const now = { thoughts: this.#thoughts.show(), chosen: this.#chosen, backtracks: this.#backtracks.show() };
+    if (this.#isPathStale) this.#tracePath();
+    const now = {
+      thoughts: this.#thoughts.show(),
+      chosen: this.#chosen,
+      path: this.#path,
+      backtracks: this.#backtracks.show(),
+    };
     if (withFields(this.#view, now) !== this.#view || now.chosen !== this.#view.chosen)
       this.#view = makeView<TreeView>(now);
     return this.#view;
@@ -40,6 +52,7 @@ export class TreeFold {
   #expand({ candidates, ids, parent, depth: given }: TotExpandEvent): void {
     const depth = given ?? (this.#thoughts.get(parent)?.depth ?? this.#depth) + 1;
     this.#depth = depth;
+    this.#isPathStale = true;
     const batch: string[] = [];
     for (const [i, text] of candidates.entries()) {
       const id = ids?.[i] ?? this.#makeId(depth);
@@ -55,12 +68,16 @@ export class TreeFold {
   #evaluate({ chosen, scores, ids = this.#findBatch(scores.length), kept }: TotEvaluateEvent): void {
     const best = ids[chosen];
     const stay = new Set(kept ?? [best]);
-    for (const [i, id] of ids.entries())
+    for (const [i, id] of ids.entries()) {
+      // What was given up stays so, unless it is taken up again.
+      const otherwise = this.#thoughts.get(id)?.status === "abandoned" ? "abandoned" : "pruned";
       changeEntry(this.#thoughts, this.#thoughts.find(id), {
-        status: stay.has(id) ? "kept" : "pruned",
+        status: stay.has(id) ? "kept" : otherwise,
         score: scores[i],
       });
+    }
     this.#chosen = best;
+    this.#isPathStale = true;
   }
 
   /** The thoughts that were judged: the last ones without those the search came back from, or all; none if neither fits. */
@@ -72,9 +89,38 @@ export class TreeFold {
 
   #backtrack({ reason, to_depth, from, to }: TotBacktrackEvent): void {
     this.#depth = to_depth;
-    const left = from ?? this.#chosen;
-    if (left !== undefined) changeEntry(this.#thoughts, this.#thoughts.find(left), { status: "abandoned" });
+    this.#abandon(from ?? this.#chosen, to, to_depth);
     this.#backtracks.push(makeView<BacktrackView>({ reason, toDepth: to_depth, from, to }));
+  }
+
+  /**
+   * The thought that was left, and those above it down from which the search went back: none above the depth it went back
+   * to, since other branches of theirs may be going.
+   */
+  #abandon(from: string | undefined, to: string | undefined, toDepth: number): void {
+    // Without a name the search went back to the thought of that depth itself.
+    const end = to === undefined ? toDepth + 1 : toDepth;
+    let left = this.#thoughts.get(from);
+    for (let climbed = 0; left !== undefined && climbed < MAX_CLIMB; climbed++) {
+      changeEntry(this.#thoughts, this.#thoughts.find(left.id), { status: "abandoned" });
+      const above: ThoughtView | undefined = this.#thoughts.get(left.parent);
+      if (above === undefined || above.id === to || above.depth < end) return;
+      left = above;
+    }
+  }
+
+  /** The path keeps its identity where it stayed the same. Parents may go round in a circle. */
+  #tracePath(): void {
+    this.#isPathStale = false;
+    const seen = new Set<string>();
+    let thought = this.#thoughts.get(this.#chosen);
+    while (thought !== undefined && !seen.has(thought.id)) {
+      seen.add(thought.id);
+      thought = this.#thoughts.get(thought.parent);
+    }
+    const path = [...seen].toReversed();
+    const isSame = path.length === this.#path.length && path.every((id, i) => id === this.#path[i]);
+    if (!isSame) this.#path = path;
   }
 
   #makeId(depth: number): string {

@@ -334,6 +334,7 @@ export class TurnFold {
     this.#message.finish();
     interruptEntries(this.#nodes.list);
     interruptEntries(this.#models.list);
+    this.#graph?.close();
   }
 
   #set(fields: Partial<TurnView>): void {

@@ -5,29 +5,49 @@
 import type { JsonObject } from "../../protocol/index.ts";
 import type { ModelMessage, ModelTool } from "../model.ts";
 import type { Errand, Language } from "./errand.ts";
-import { findErrands, listAbilities } from "./find-errands.ts";
-import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
+import { findAskedError } from "./asked-error.ts";
+import { findErrands, listAbilities, READ_CHARACTERS } from "./find-errands.ts";
+import { isForbidden, listReady, listResults, matchSteps, type Step } from "./plan.ts";
 import { LABEL, type Reading, readPrompt } from "./read-prompt.ts";
+import { talk } from "./talk.ts";
+import { readPuzzle } from "./thoughts/read-puzzle.ts";
+import { solveAtOnce } from "./thoughts/solve-at-once.ts";
 
 export interface OfflineAnswer {
   readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly { readonly name: string; readonly input: JsonObject }[];
+  /** It fails with this message, after what it has said: somebody asked for it. */
+  readonly error?: string;
 }
 
 export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly ModelTool[]): OfflineAnswer {
   const reading = readPrompt(prompt);
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
-  const errands = findErrands(reading.message);
-  const { language } = reading;
-  if (errands.length === 0) return { reasoning: NOTHING[language], text: talk(reading, offered), calls: [] };
+  const message = reading.message.slice(0, READ_CHARACTERS);
+  const errands = findErrands(message, reading.lists);
+  const { language, isIntroduced } = reading;
+  const error = findAskedError(message, language);
+  const failing = error === undefined ? {} : { error };
+  if (errands.length === 0) {
+    const said = error === undefined ? reply(message, language, offered) : FAILS[language];
+    return { reasoning: NOTHING[language], text: introduce(said, language, isIntroduced), calls: [], ...failing };
+  }
   const steps = matchSteps(errands, reading.done);
   const calls = listCalls(steps, offered);
-  return calls.length > 0
-    ? { reasoning: sayPlan(calls, language), text: "", calls: calls.map(({ call }) => call) }
-    : { reasoning: sayDone(steps, language), text: sayOutcome(steps, reading, offered), calls: [] };
+  if (calls.length > 0) return { reasoning: sayPlan(calls, language), text: "", calls: calls.map(({ call }) => call) };
+  const text = sayOutcome(steps, reading, offered);
+  return { reasoning: sayDone(steps, language), text, calls: [], ...failing };
 }
 
+/** What needs no tool. */
+function reply(message: string, language: Language, offered: ReadonlyMap<string, ModelTool>): string {
+  const puzzle = readPuzzle(message);
+  if (puzzle !== undefined) return solveAtOnce(puzzle, language);
+  return talk(message, language, listAbilities(new Set(offered.keys())));
+}
+
+const FAILS = { en: "Here is the error you asked for.", zh: "这就是你要的错误。" };
 const NOTHING = { en: "There is nothing here for a tool.", zh: "没有工具能做的事。" };
 
 interface Call {
@@ -59,7 +79,11 @@ function sayOutcome(
   { language, isIntroduced }: Reading,
   offered: ReadonlyMap<string, ModelTool>,
 ): string {
-  const sentences = steps.map((step) => sayStep(step, language, offered));
+  const sentences = steps.map((step) =>
+    step.done === undefined && isForbidden(steps, step.errand)
+      ? sayForbidden(step, language)
+      : sayStep(step, language, offered),
+  );
   return introduce(sentences.join(language === "zh" ? "" : " "), language, isIntroduced);
 }
 
@@ -86,6 +110,13 @@ function sayStep({ errand, done }: Step, language: Language, offered: ReadonlyMa
     : `I left that out (${about}), because there is no result to work with.`;
 }
 
+function sayForbidden({ errand }: Step, language: Language): string {
+  const about = errand.about[language];
+  return language === "zh"
+    ? `没有去做（${about}），因为没有得到同意。`
+    : `I left that out (${about}), as nobody agreed.`;
+}
+
 /** What the tools say, in English, of a call that nobody allowed. */
 const REFUSED =
   /^(?:(?<no>The user refused this call)|Nobody agreed to this call in time); it was not run\.(?: The reason given: (?<reason>.*))?$/s;
@@ -99,53 +130,8 @@ function sayRefusal(about: string, why: string): string | undefined {
   return reason === undefined ? what : `${what}理由：${reason.replace(/[。.]?$/, "。")}`;
 }
 
-/** Small talk, and what it has no rule for. */
-function talk({ message, language, isIntroduced }: Reading, offered: ReadonlyMap<string, ModelTool>): string {
-  const abilities = listAbilities(new Set(offered.keys()), language);
-  const opening = OPENINGS.find(([words]) => words.test(message))?.[1][language] ?? UNKNOWN[language];
-  const can =
-    language === "zh"
-      ? abilities.length === 0
-        ? "这里没有我会用的工具。"
-        : `不用密钥，我可以：${abilities.join("、")}。`
-      : abilities.length === 0
-        ? "I was given no tool that I can use."
-        : `Without a key I can ${joinWords(abilities)}.`;
-  const more =
-    language === "zh"
-      ? "要得到真正的回答，请设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY，并选择一个模型。"
-      : "For real answers set OPENAI_API_KEY or ANTHROPIC_API_KEY and choose a model.";
-  const gap = language === "zh" ? "" : " ";
-  return introduce([opening, can, more].join(gap), language, isIntroduced);
-}
-
-const UNKNOWN = {
-  en: "I follow fixed rules, and none of them fits this.",
-  zh: "我只按固定的规则回答，没有一条适用于这个问题。",
-};
-
-const OPENINGS: readonly (readonly [RegExp, Readonly<Record<Language, string>>])[] = [
-  [/^\s*(?:thanks|thank you)\b|谢谢|多谢/i, { en: "You are welcome.", zh: "不客气。" }],
-  [
-    /\b(?:who|what) are you\b|你是谁|你是什么/i,
-    {
-      en: "I am a small program with fixed rules, not a language model.",
-      zh: "我是一个按固定规则工作的小程序，不是语言模型。",
-    },
-  ],
-  [
-    /^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening))\b|你好|您好|早上好|晚上好/i,
-    { en: "Hello.", zh: "你好。" },
-  ],
-  [/\bhelp\b|\bwhat can you do\b|帮助|你会什么|能做什么/i, { en: "Here is what I know.", zh: "我会的如下。" }],
-];
-
 /** Says once in a conversation who speaks. */
 function introduce(text: string, language: Language, isIntroduced: boolean): string {
   if (isIntroduced) return text;
   return language === "zh" ? `${LABEL.zh}：${text}` : `${LABEL.en}: ${text}`;
-}
-
-function joinWords(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 }

@@ -3,16 +3,25 @@
  * around it say so: a wrong one, made of half a sentence, is worse than none.
  */
 import type { FoundErrand, Skill } from "./errand.ts";
+import { writeDigits } from "./number-words.ts";
 import { readExpression } from "./read-expression.ts";
 
 export const arithmetic: Skill = {
-  abilities: [{ tool: "calculator", can: { en: "do arithmetic", zh: "做算术" } }],
+  abilities: [
+    {
+      tool: "calculator",
+      can: { en: "do arithmetic", zh: "做算术" },
+      example: { en: "What is 17 * 23?", zh: "12 加 30 再乘以 2 等于多少？" },
+    },
+  ],
   find(text) {
     const signs = writeSigns(text);
     const found: FoundErrand[] = [];
+    let tries = 0;
     for (const { index: at } of signs.matchAll(START)) {
       const last = found.at(-1)?.end ?? 0;
       if (last > at) continue;
+      if (++tries > MAX_TRIES) break;
       const expression = readExpression(signs, at);
       if (expression === undefined || expression.operations === 0) continue;
       const words = signs.slice(at, expression.end).trim();
@@ -25,6 +34,8 @@ export const arithmetic: Skill = {
   },
 };
 
+/** Places where an expression may begin; each may take all that follows. */
+const MAX_TRIES = 100;
 /** Characters before an expression that are looked at. */
 const AROUND = 40;
 
@@ -106,7 +117,7 @@ function readChain(signs: string, first: string, from: number): { readonly expre
 }
 
 function writeSigns(text: string): string {
-  let signs = text.normalize("NFKC").replaceAll(NO_SUMS, (match) => "#".repeat(match.length));
+  let signs = writeDigits(text.normalize("NFKC")).replaceAll(NO_SUMS, (match) => "#".repeat(match.length));
   for (const [words, operator] of SIGNS) signs = signs.replaceAll(words, operator);
   return signs;
 }

@@ -4,7 +4,13 @@ import type { ModelTool } from "../model.ts";
 import type { Skill } from "./errand.ts";
 
 export const clock: Skill = {
-  abilities: [{ tool: "current_time", can: { en: "tell the time", zh: "报时间" } }],
+  abilities: [
+    {
+      tool: "current_time",
+      can: { en: "tell the time", zh: "报时间" },
+      example: { en: "What time is it in Tokyo?", zh: "现在北京几点？" },
+    },
+  ],
   find(text) {
     const match = ASKED.exec(text);
     if (match === null) return [];

@@ -18,6 +18,10 @@ export interface Errand {
   readonly about: Phrase;
   /** The file it is about, or every file. */
   readonly touches?: { readonly path: string | undefined; readonly isChange: boolean };
+  /** What comes after it waits for it, and is left out where the user did not agree. */
+  readonly isConsent?: boolean;
+  /** It goes before all others, wherever it stands. */
+  readonly isFirst?: boolean;
   /** It is made of what others gave, and waits for them. */
   readonly needsResults?: boolean;
   /** Words of its own that say what it is made of, where they do. */
@@ -32,9 +36,23 @@ export interface Errand {
 
 /** Where a message asks for one kind of thing. Texts it has taken for itself are no business of others. */
 export interface Skill {
+  readonly abilities: readonly Ability[];
+  /** `lists` are the to-do lists of the conversation, the latest first. */
+  find(text: string, lists: readonly KnownList[]): readonly FoundErrand[];
+}
+
+export interface Ability {
+  readonly tool: string;
   /** For "I can …". */
-  readonly abilities: readonly { readonly tool: string; readonly can: Phrase }[];
-  find(text: string): readonly FoundErrand[];
+  readonly can: Phrase;
+  /** Something to type. */
+  readonly example?: Phrase;
+}
+
+/** A to-do list that was shown before. */
+export interface KnownList {
+  readonly id: string;
+  readonly items: readonly { readonly id: string; readonly text: string }[];
 }
 
 export interface FoundErrand extends Errand {

@@ -3,7 +3,11 @@ import type { FoundErrand, Phrase, Skill } from "./errand.ts";
 
 export const files: Skill = {
   abilities: [
-    { tool: "write_file", can: { en: "write a text to a file", zh: "把文字写入文件" } },
+    {
+      tool: "write_file",
+      can: { en: "write a text to a file", zh: "把文字写入文件" },
+      example: { en: "Write hello to notes.txt", zh: "把“你好”写入 notes.txt" },
+    },
     { tool: "delete_file", can: { en: "delete a file", zh: "删除文件" } },
     { tool: "read_file", can: { en: "read a file", zh: "读取文件" } },
     { tool: "list_files", can: { en: "list the files", zh: "列出文件" } },

@@ -1,19 +1,34 @@
 /** All that a message asks for, in its order. */
 import { arithmetic } from "./arithmetic.ts";
+import { charts } from "./charts.ts";
 import { clock } from "./clock.ts";
-import type { Errand, Language, Skill } from "./errand.ts";
+import { consent } from "./consent.ts";
+import type { Ability, Errand, FoundErrand, KnownList, Skill } from "./errand.ts";
 import { files } from "./files.ts";
+import { images } from "./images.ts";
+import { tables } from "./tables.ts";
+import { todoLists } from "./todo-lists.ts";
 
 /** Longer messages are looked at up to here. */
-const READ_CHARACTERS = 4000;
+export const READ_CHARACTERS = 4000;
 const MAX_ERRANDS = 8;
 
-const SKILLS: readonly Skill[] = [files, clock, arithmetic];
+/** What finds something out; several may be found in the same words. */
+const FACTS: readonly Skill[] = [arithmetic, clock];
+/** What shows something of the words after it. Where two want the same words, the first that asks gets them. */
+const SHOWING: readonly Skill[] = [todoLists, tables, charts, images, consent];
 
-export function findErrands(message: string): readonly Errand[] {
-  let text = message.slice(0, READ_CHARACTERS);
+export function findErrands(message: string, lists: readonly KnownList[] = []): readonly Errand[] {
+  const whole = message.slice(0, READ_CHARACTERS);
+  const taken: FoundErrand[] = [];
+  const candidates = [...SHOWING, files].flatMap((skill) => skill.find(whole, lists));
+  for (const one of candidates.sort((a, b) => a.at - b.at)) {
+    const isFree = taken.every((other) => one.at >= other.end || other.at >= one.end || areTogether(one, other));
+    if (isFree) taken.push(one);
+  }
+  let text = whole;
   const found: Errand[] = [];
-  for (const errand of files.find(text)) {
+  for (const errand of taken) {
     // What stands in its words, the content of a file above all, is not read by the other skills, unless it says so.
     text = blank(text, errand.at, errand.end);
     const parts = errand.madeOf === undefined ? [] : findFacts(errand.madeOf);
@@ -22,19 +37,22 @@ export function findErrands(message: string): readonly Errand[] {
     found.push(parts.length === 0 && errand.madeOf !== undefined ? { ...errand, needsResults: false } : errand);
   }
   found.push(...findFacts(text));
-  return found.sort((a, b) => a.at - b.at).slice(0, MAX_ERRANDS);
+  const placed = found.map((errand) => (errand.isFirst === true ? { ...errand, at: -1 } : errand));
+  return placed.sort((a, b) => a.at - b.at).slice(0, MAX_ERRANDS);
+}
+
+/** "Mark milk and bread as done": two errands in the same words. */
+function areTogether(one: FoundErrand, other: FoundErrand): boolean {
+  return one.tool === other.tool && one.at === other.at && one.end === other.end;
 }
 
 function findFacts(text: string): readonly Errand[] {
-  return [clock, arithmetic].flatMap((skill) => skill.find(text));
+  return FACTS.toReversed().flatMap((skill) => skill.find(text, []));
 }
 
-/** What can be done with these tools, in words of that language. */
-export function listAbilities(tools: ReadonlySet<string>, language: Language): readonly string[] {
-  return SKILLS.toReversed()
-    .flatMap(({ abilities }) => abilities)
-    .filter(({ tool }) => tools.has(tool))
-    .map(({ can }) => can[language]);
+/** What can be done with these tools. */
+export function listAbilities(tools: ReadonlySet<string>): readonly Ability[] {
+  return [...FACTS, ...SHOWING, files].flatMap(({ abilities }) => abilities).filter(({ tool }) => tools.has(tool));
 }
 
 /** With signs that end what comes before them. */

@@ -37,6 +37,8 @@ export function listReady(steps: readonly Step[], tools: { has(tool: string): bo
   const ready: Errand[] = [];
   const before: Errand[] = [];
   for (const { errand, done } of steps) {
+    // Nothing goes past a question without its answer, nor past a no.
+    if (isForbidden(steps, errand)) continue;
     if (done !== undefined || !tools.has(errand.tool)) continue;
     const sources = errand.needsResults === true ? findSources(steps, errand) : [];
     // It will never be: nobody waits for it.
@@ -46,6 +48,14 @@ export function listReady(steps: readonly Step[], tools: { has(tool: string): bo
     if (!mustWait) ready.push(errand);
   }
   return ready;
+}
+
+/** A question before it has no answer yet, or got a no. */
+export function isForbidden(steps: readonly Step[], errand: Errand): boolean {
+  const place = steps.findIndex((step) => step.errand === errand);
+  return steps
+    .slice(0, place)
+    .some((step) => step.errand.isConsent === true && (step.done === undefined || step.done.isError));
 }
 
 /** What an errand is made of; nothing where one of them failed, because half a result is not written anywhere. */

@@ -1,6 +1,6 @@
 /** What the offline model reads of a conversation: the last thing the user said, and what was done about it since. */
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "../model.ts";
-import type { Language } from "./errand.ts";
+import type { KnownList, Language } from "./errand.ts";
 
 export interface Done {
   readonly tool: string;
@@ -15,6 +15,8 @@ export interface Reading {
   readonly language: Language;
   /** Calls since then, in their order, with what came of them. */
   readonly done: readonly Done[];
+  /** The to-do lists that were shown before, the latest first. */
+  readonly lists: readonly KnownList[];
   /** Whether the conversation was told already what this model is. */
   readonly isIntroduced: boolean;
 }
@@ -34,8 +36,31 @@ export function readPrompt(prompt: readonly ModelMessage[]): Reading {
     message,
     language: /\p{Script=Han}/u.test(message) ? "zh" : "en",
     done: calls.map(({ toolCallId, toolName }) => describeResult(toolName, results.get(toolCallId))),
+    lists: readLists(prompt.slice(0, Math.max(0, last))),
     isIntroduced: prompt.some((one) => one.role === "assistant" && mentionsLabel(textOf(one))),
   };
+}
+
+const MAX_LISTS = 8;
+/** As our own tool says it. */
+const LIST = /^The list (\S{1,200}) is shown:\n/;
+const ITEM = /^(\d{1,4})\. \[[ x]\] (.{1,2000})$/gm;
+
+/** A list that was replaced is known as it is now. */
+function readLists(prompt: readonly ModelMessage[]): readonly KnownList[] {
+  const lists = new Map<string, KnownList>();
+  for (const { role, content } of prompt.toReversed()) {
+    if (role !== "tool") continue;
+    for (const { toolName, output } of content.toReversed()) {
+      if (toolName !== "write_todo_list" || output.type !== "text") continue;
+      const [, id] = LIST.exec(output.value) ?? [];
+      if (id === undefined || lists.has(id)) continue;
+      const items = [...output.value.matchAll(ITEM)].map(([, item = "", text = ""]) => ({ id: item, text }));
+      lists.set(id, { id, items });
+      if (lists.size === MAX_LISTS) return [...lists.values()];
+    }
+  }
+  return [...lists.values()];
 }
 
 /** What the tools put before a result, in English. */

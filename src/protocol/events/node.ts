@@ -32,7 +32,10 @@ export const node_enter = defineEvent({
   section: SECTION,
   exportKey: "TaskStart",
   about: { en: "A node run started", zh: "节点运行开始" },
-  fields: { id: required(string, "Name of the node, e.g. think", "节点名，如 think") },
+  fields: {
+    id: required(string, "Name of the node, e.g. think", "节点名，如 think"),
+    parent: additional(string, "node_id of the node run it is inside of", "所在节点运行的 node_id"),
+  },
 });
 
 export const node_exit = defineEvent({

@@ -1,5 +1,5 @@
 /** Trees of thoughts (ToT) and graphs of thoughts (GoT, AGoT). With the additional fields a receiver rebuilds either from events alone. */
-import { additional, count, listOf, number, required, string } from "../schema.ts";
+import { additional, boolean, count, listOf, number, required, string } from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
 const SECTION = "001 §4.2";
@@ -85,6 +85,11 @@ export const got_node_failed = defineEvent({
   fields: {
     id: required(string, "Id of the graph's node", "图节点 ID"),
     error: required(string, "Why", "错误信息"),
+    skipped: additional(
+      boolean,
+      "True: it was not begun, because one it needs has no result",
+      "为 true 时因所依赖的节点没有结果而未执行",
+    ),
   },
 });
 
@@ -98,5 +103,6 @@ export const got_expand = defineEvent({
     edges_added: required(count, "How many edges were added", "新增边数"),
     nodes: additional(listOf(string), "Ids of the nodes added", "新增节点 ID"),
     edges,
+    labels: additional(listOf(string), "What each node is about, in the order of nodes", "各节点的主题，次序同 nodes"),
   },
 });

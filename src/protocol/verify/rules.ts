@@ -94,6 +94,14 @@ export const LIFECYCLE_RULES = {
     section: "001 §1.2",
     about: { en: "The run ended while a node run was open", zh: "运行结束时仍有节点运行未关闭" },
   },
+  "span-parent": {
+    level: "warning",
+    section: "001 §8",
+    about: {
+      en: "node_enter says it is inside a node run that is not open",
+      zh: "node_enter 的 parent 所指节点运行未打开",
+    },
+  },
   "chunk-node-name": {
     level: "warning",
     section: "001 §4.2",
@@ -201,6 +209,19 @@ export const LIFECYCLE_RULES = {
     section: "001 §4.2",
     about: { en: "`chosen` is no index into `scores`", zh: "chosen 不是 scores 的下标" },
   },
+  "tot-kept": {
+    level: "warning",
+    section: "001 §8",
+    about: { en: "A thought is kept that is not among those judged", zh: "保留的思路不在被评估者之中" },
+  },
+  "tot-thought-unknown": {
+    level: "warning",
+    section: "001 §8",
+    about: {
+      en: "A thought is judged or left that no tot_expand has named",
+      zh: "评估或回溯的思路未出现在任何 tot_expand 中",
+    },
+  },
   "thought-ids": {
     level: "error",
     section: "001 §8",
@@ -230,8 +251,8 @@ export const LIFECYCLE_RULES = {
     level: "error",
     section: "001 §4.2",
     about: {
-      en: "A node of the graph ends without having begun, or begins twice",
-      zh: "图节点未开始即结束，或重复开始",
+      en: "A node of the graph is done without having begun, or begins while it runs or after it was done",
+      zh: "图节点未开始即完成，或在执行中、完成后再次开始",
     },
   },
   "todo-unknown": {

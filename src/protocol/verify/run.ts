@@ -106,7 +106,7 @@ export class RunState {
 
   #checkEvent(event: LoomEvent, envelope: Envelope, report: Report): void {
     this.tools.check(event, envelope.node_id ?? "", report);
-    this.#thoughts.check(event, report);
+    this.#thoughts.check(event, envelope.node_id, this.spans, report);
     switch (event.type) {
       case "node_enter":
         // The same node_id may be used for another span: its answer starts anew.

@@ -9,8 +9,14 @@ import type { Report } from "./rules.ts";
 
 const MAX_OPEN = 10_000;
 
+interface OpenSpan {
+  readonly name: string;
+  /** Which of the run's node runs it is: a node_id may be used again. */
+  readonly number: number;
+}
+
 export class Spans {
-  readonly #open = new BoundedMap<string>(MAX_OPEN);
+  readonly #open = new BoundedMap<OpenSpan>(MAX_OPEN);
   /** Open spans without a node_id, by name. */
   readonly #unnamed = new BoundedMap<number>(MAX_OPEN);
   count = 0;
@@ -32,8 +38,9 @@ export class Spans {
         if (node_id === undefined) this.#unnamed.set(event.id, (this.#unnamed.get(event.id) ?? 0) + 1);
         else {
           if (this.#open.get(node_id) !== undefined) report("span-enter-twice", `${node_id} is open already`);
-          this.#open.set(node_id, event.id);
+          this.#open.set(node_id, { name: event.id, number: this.count });
         }
+        this.#checkParent(event.parent, report);
         return;
       case "node_exit":
         this.#exit(node_id, event.id, report);
@@ -50,7 +57,7 @@ export class Spans {
             report("chunk-outside-span", `no node \`${event.id}\` is running`);
           return;
         }
-        const name = this.#open.get(node_id);
+        const name = this.#open.get(node_id)?.name;
         if (name === undefined) this.#checkInside(node_id, event.type, report);
         else if (name !== event.id)
           report("chunk-node-name", `the chunk says \`${event.id}\`, ${node_id} is a run of \`${name}\``);
@@ -63,12 +70,26 @@ export class Spans {
 
   /** The run is over: no span may be open. */
   close(report: Report): void {
-    for (const name of [...this.#open.values(), ...this.#unnamed.keys()])
+    for (const name of [...this.#listNames(), ...this.#unnamed.keys()])
       report("span-unclosed", `\`${name}\` was entered and not left`);
   }
 
+  /** The number of the node run that is open under this node_id. */
+  findOpen(nodeId: string | undefined): number | undefined {
+    return nodeId === undefined ? undefined : this.#open.get(nodeId)?.number;
+  }
+
+  #listNames(): readonly string[] {
+    return [...this.#open.values()].map(({ name }) => name);
+  }
+
+  #checkParent(parent: string | undefined, report: Report): void {
+    if (parent === undefined || this.lenient || this.#open.evicted) return;
+    if (this.#open.get(parent) === undefined) report("span-parent", `the node run ${parent} is not open`);
+  }
+
   #runs(name: string): boolean {
-    return this.#unnamed.get(name) !== undefined || [...this.#open.values()].includes(name);
+    return this.#unnamed.get(name) !== undefined || this.#listNames().includes(name);
   }
 
   #checkInside(nodeId: string | undefined, type: string, report: Report): void {
@@ -78,7 +99,7 @@ export class Spans {
 
   #exit(nodeId: string | undefined, name: string, report: Report): void {
     if (nodeId !== undefined) {
-      const entered = this.#open.get(nodeId);
+      const entered = this.#open.get(nodeId)?.name;
       if (entered === undefined && !this.#open.evicted) report("span-exit-unopened", `${nodeId} is not open`);
       else if (entered !== undefined && entered !== name)
         report("span-exit-name", `${nodeId} was entered as \`${entered}\` and is left as \`${name}\``);

@@ -1,28 +1,49 @@
 /** The rules of thought trees and graphs within one run. */
 import { BoundedMap } from "../bounded-map.ts";
-import type { GotExpandEvent, GotPlanEvent, LoomEvent } from "../events.generated.ts";
+import type {
+  GotExpandEvent,
+  GotNodeFailedEvent,
+  GotPlanEvent,
+  LoomEvent,
+  TotEvaluateEvent,
+  TotExpandEvent,
+} from "../events.generated.ts";
 import type { Report } from "./rules.ts";
+import type { Spans } from "./spans.ts";
 
 const MAX_NODES = 10_000;
+const MAX_THOUGHTS = 10_000;
 /** Larger graphs are not searched for cycles; one that grows is searched at every step, and so must be smaller. */
 const MAX_PLAN_EDGES = 100_000;
 const MAX_GROWN_EDGES = 5000;
 
+interface NodeState {
+  readonly status: "started" | "completed" | "failed";
+  /** The node run it was started in, and the node_id of that. */
+  readonly span?: number | undefined;
+  readonly nodeId?: string | undefined;
+}
+
 export class Thoughts {
+  /** Thoughts that an expansion named, and those it came from; undefined once one named none. */
+  #thoughts: BoundedMap<true> | undefined = new BoundedMap(MAX_THOUGHTS);
   /** Nodes of the graph; undefined until there is a plan, or once an expansion did not name what it added. */
   #known: Set<string> | undefined;
   #edges: (readonly string[])[] = [];
-  readonly #state = new BoundedMap<"started" | "ended">(MAX_NODES);
+  readonly #state = new BoundedMap<NodeState>(MAX_NODES);
 
-  check(event: LoomEvent, report: Report): void {
+  /** `nodeId` is that of the frame; `spans` knows the node runs that are open. */
+  check(event: LoomEvent, nodeId: string | undefined, spans: Spans, report: Report): void {
     switch (event.type) {
       case "tot_expand":
-        sameLength("ids", event.ids, "candidates", event.candidates.length, report);
+        this.#grow(event, report);
         return;
       case "tot_evaluate":
-        if (event.chosen >= event.scores.length)
-          report("tot-chosen", `chosen is ${event.chosen}, but there are ${event.scores.length} scores`);
-        sameLength("ids", event.ids, "scores", event.scores.length, report);
+        this.#judge(event, spans, report);
+        return;
+      case "tot_backtrack":
+        this.#knowsThought(event.from, spans, report);
+        if (event.to_depth > 0) this.#knowsThought(event.to, spans, report);
         return;
       case "got_plan":
         this.#plan(event, report);
@@ -32,22 +53,62 @@ export class Thoughts {
         return;
       case "got_node_start":
         this.#knows(event.id, report);
-        if (this.#state.get(event.id) === "started") report("got-node-order", `node ${event.id} is running already`);
-        this.#state.set(event.id, "started");
+        this.#start(event.id, nodeId, spans, report);
         return;
       case "got_node_complete":
-        if (this.#state.get(event.id) !== "started")
+        if (this.#state.get(event.id)?.status !== "started")
           report("got-node-order", `node ${event.id} completes, but is not running`);
-        this.#state.set(event.id, "ended");
+        this.#state.set(event.id, { status: "completed" });
         return;
       case "got_node_failed":
-        // A node that is skipped because of another fails without having begun.
-        this.#knows(event.id, report);
-        if (this.#state.get(event.id) === "ended") report("got-node-order", `node ${event.id} had ended`);
-        this.#state.set(event.id, "ended");
+        this.#fail(event, spans, report);
         return;
       default:
     }
+  }
+
+  #grow({ ids, candidates, parent }: TotExpandEvent, report: Report): void {
+    sameLength("ids", ids, "candidates", candidates.length, report);
+    if (ids === undefined) this.#thoughts = undefined;
+    // The root is named by those that come from it, and by nobody else.
+    if (parent !== undefined) this.#thoughts?.set(parent, true);
+    for (const id of ids ?? []) this.#thoughts?.set(id, true);
+  }
+
+  #judge({ chosen, scores, ids, kept }: TotEvaluateEvent, spans: Spans, report: Report): void {
+    if (chosen >= scores.length) report("tot-chosen", `chosen is ${chosen}, but there are ${scores.length} scores`);
+    sameLength("ids", ids, "scores", scores.length, report);
+    if (ids === undefined) return;
+    for (const id of ids) if (!this.#knowsThought(id, spans, report)) break;
+    const judged = new Set(ids);
+    const stranger = kept?.find((id) => !judged.has(id));
+    if (stranger !== undefined) report("tot-kept", `thought ${stranger.slice(0, 80)} is kept, and was not judged`);
+  }
+
+  /** A stream that has lost its beginning, or leaves something out, is not asked. */
+  #knowsThought(id: string | undefined, spans: Spans, report: Report): boolean {
+    const known = this.#thoughts;
+    if (id === undefined || known === undefined || known.evicted || spans.lenient || known.has(id)) return true;
+    report("tot-thought-unknown", `no tot_expand has named thought ${id.slice(0, 80)}`);
+    return false;
+  }
+
+  /** A node run that was left may have taken a node with it that was not done: that one may begin again. */
+  #start(id: string, nodeId: string | undefined, spans: Spans, report: Report): void {
+    const before = this.#state.get(id);
+    if (before?.status === "completed") report("got-node-order", `node ${id} begins, but was done`);
+    else if (isRunning(before, spans)) report("got-node-order", `node ${id} is running already`);
+    this.#state.set(id, { status: "started", nodeId, span: spans.findOpen(nodeId) });
+  }
+
+  #fail({ id, skipped }: GotNodeFailedEvent, spans: Spans, report: Report): void {
+    // A node that is skipped because of another fails without having begun.
+    this.#knows(id, report);
+    const before = this.#state.get(id);
+    if (before !== undefined && before.status !== "started") report("got-node-order", `node ${id} had ended`);
+    else if (skipped === true && isRunning(before, spans))
+      report("got-node-order", `node ${id} is skipped, but is running`);
+    this.#state.set(id, { status: "failed" });
   }
 
   #knows(id: string, report: Report): void {
@@ -67,8 +128,9 @@ export class Thoughts {
   }
 
   #expand(event: GotExpandEvent, report: Report): void {
-    const { nodes_added, edges_added, nodes, edges } = event;
+    const { nodes_added, edges_added, nodes, edges, labels } = event;
     this.#knows(event.node_id, report);
+    sameLength("labels", labels, "nodes", nodes?.length ?? 0, report);
     if (nodes !== undefined && nodes.length !== nodes_added)
       report("got-counts", `nodes_added is ${nodes_added}, nodes has ${nodes.length}`);
     if (edges !== undefined && edges.length !== edges_added)
@@ -92,6 +154,11 @@ export class Thoughts {
     report("got-cycle", `node ${node} depends on itself`);
     this.#edges = [];
   }
+}
+
+function isRunning(state: NodeState | undefined, spans: Spans): boolean {
+  if (state?.status !== "started") return false;
+  return state.span === undefined || spans.findOpen(state.nodeId) === state.span;
 }
 
 /** Nodes are taken away that nothing leads to, until none is left, or only those on a cycle or behind one. */

@@ -1,13 +1,13 @@
 // Kills an agent's process at every place a store can be left in, and starts it again: the run ends
 // as it would have ended, or by name; nothing that was done is done again, nothing that was said is said twice.
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
-import { answerOf, eventsOf, SESSION, setStage } from "../../test/agents/stage.ts";
-import type { Session } from "../engine/index.ts";
-import { readRecords } from "../engine/sender.contract.ts";
-import { createEntry, MemoryLog } from "../log/index.ts";
-import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
-import { type EventOf, type Json, StateFold, type StampedRecord } from "../protocol/index.ts";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { answerOf, eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
+import type { Session } from "../../engine/index.ts";
+import { readRecords } from "../../engine/sender.contract.ts";
+import { createEntry, MemoryLog } from "../../log/index.ts";
+import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
+import { type EventOf, type Json, StateFold, type StampedRecord } from "../../protocol/index.ts";
 
 /** A conversation that a model goes on with from its prompt alone, so that it does so in any process. */
 function play({ prompt }: ScriptedRequest): ScriptedTurn {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
-import { answerOf, eventsOf, setStage } from "../../test/agents/stage.ts";
-import { startProviderServer } from "../../test/models/provider-server.ts";
-import { createStreamCheck, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
-import { createLog } from "../engine/sender.contract.ts";
-import { openStream } from "../log/index.ts";
-import type { ScriptedCall } from "../models/scripted-model.ts";
-import { ScriptedModel } from "../models/testing.ts";
-import { LoomError } from "../protocol/index.ts";
-import { defineTool } from "../tools/define-tool.ts";
-import { agent } from "./agent.ts";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { answerOf, eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { startProviderServer } from "../../../test/models/provider-server.ts";
+import { createStreamCheck, DIALECT_NAMES, DIALECTS } from "../../dialects/index.ts";
+import { createLog } from "../../engine/sender.contract.ts";
+import { openStream } from "../../log/index.ts";
+import type { ScriptedCall } from "../../models/scripted-model.ts";
+import { ScriptedModel } from "../../models/testing.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { defineTool } from "../../tools/define-tool.ts";
+import { agent } from "../agent.ts";
 
 const add = (a: number, b: number, id?: string): ScriptedCall => ({
   name: "add",

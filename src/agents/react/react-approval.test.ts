@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
-import { eventsOf, SESSION, setStage, waitForEvent } from "../../test/agents/stage.ts";
-import { sendCommand } from "../engine/index.ts";
-import type { ScriptedCall } from "../models/scripted-model.ts";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { eventsOf, SESSION, setStage, waitForEvent } from "../../../test/agents/stage.ts";
+import { sendCommand } from "../../engine/index.ts";
+import type { ScriptedCall } from "../../models/scripted-model.ts";
 
 const remove = (path: string, id: string): ScriptedCall => ({ name: "remove", input: { path }, id });
 

@@ -2,34 +2,20 @@
  * ReAct as a graph: the model thinks, the tools it calls act, what they gave is observed, and it thinks again, until it
  * answers. The state is this run's part of the conversation; what was before comes with the context.
  */
-import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../graph/index.ts";
-import type { LanguageModel, ModelCallOptions, ModelMessage, ModelSettings } from "../models/model.ts";
-import type { Run } from "../engine/index.ts";
-import type { Json } from "../protocol/index.ts";
-import { runToolCall } from "../tools/run-tool-call.ts";
-import type { ToolHost } from "../tools/tool-host.ts";
-import type { ToolOutcome } from "../tools/tool.ts";
-import type { Toolbox } from "../tools/toolbox.ts";
-import { fitResults } from "./fit-results.ts";
-import { toResult } from "./run-messages.ts";
-import { think } from "./think.ts";
+import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
+import type { ModelMessage } from "../../models/model.ts";
+import type { Json } from "../../protocol/index.ts";
+import type { AgentContext } from "../agent-kind.ts";
+import { describeCut } from "../describe-cut.ts";
+import { fitResults } from "../fit-results.ts";
+import { runCalls } from "../run-calls.ts";
+import { toResult } from "../run-messages.ts";
+import { think } from "../think.ts";
 
-/** What one run of the agent needs beside its state. */
-export interface ReactContext {
-  readonly sessionId: string;
-  readonly model: LanguageModel;
-  readonly toolbox: Toolbox;
-  readonly system: string | undefined;
-  readonly history: readonly ModelMessage[];
+export interface ReactContext extends AgentContext {
   readonly maxRounds: number;
-  readonly settings: ModelSettings;
-  readonly callOptions: ModelCallOptions;
-  /** Where a failing model is said to have failed. */
-  readonly stage: string;
   /** The tool whose arguments are the answer, where the answer has a form. */
   readonly answerTool: string | undefined;
-  readonly run: Pick<Run, "runId" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work">;
-  readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
   /** The node run that was entered last: that of a reply which nobody has streamed. */
   lastNodeId?: string;
 }
@@ -45,7 +31,7 @@ const channels = {
   answer: replace<Json>(null),
 };
 
-type State = StateOf<typeof channels>;
+export type ReactState = StateOf<typeof channels>;
 
 const LAST_ROUND =
   "You have used all rounds you may use tools in. Answer now with what you know, and say what is missing.";
@@ -84,7 +70,8 @@ export function createReactGraph(context: ReactContext) {
             ...(context.answerTool === undefined ? {} : { channel: "thought" }),
           },
         );
-        reportFinish(node, result.finishReason, context.stage);
+        const cut = describeCut(result.finishReason, context.stage);
+        if (cut !== undefined) void node.span.emit(cut);
         const malformed = calls.flatMap(({ callId, input, rawInput }) =>
           input === undefined ? [[callId, rawInput]] : [],
         );
@@ -95,7 +82,15 @@ export function createReactGraph(context: ReactContext) {
       },
       act: async (state, node) => {
         context.lastNodeId = node.span.nodeId;
-        const outcomes = await carryOutCalls(context, state, node);
+        const last = state.messages.at(-1);
+        const calls = last?.role === "assistant" ? last.content.filter((part) => part.type === "tool-call") : [];
+        const outcomes = await runCalls(context, calls, {
+          span: node.span,
+          signal: node.signal,
+          ready: () => node.ready(),
+          endedCalls: node.endedCalls,
+          malformed: state.malformed,
+        });
         if (outcomes.length === 0) return {};
         const content = fitResults(
           outcomes.map(({ callId, name, result, isError }) => toResult(callId, name, { result, is_error: isError })),
@@ -126,7 +121,7 @@ export function createReactGraph(context: ReactContext) {
 
 function composePrompt(
   { system, history, answerTool }: ReactContext,
-  { messages }: State,
+  { messages }: ReactState,
   isLast: boolean,
 ): readonly ModelMessage[] {
   const notes = [
@@ -145,7 +140,7 @@ function askForForm(answerTool: string): string {
   return `That was not the form the answer must have. Give it by calling ${answerTool}.`;
 }
 
-function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: State, isLast: boolean) {
+function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: ReactState, isLast: boolean) {
   if (answerTool !== undefined) {
     const isAskedAgain = messages.at(-1)?.role === "assistant";
     if (isLast || isAskedAgain) return { toolChoice: { toolName: answerTool } };
@@ -170,55 +165,7 @@ function reportLimit(node: NodeContext, maxRounds: number): void {
   });
 }
 
-/** An answer that was not ended by the model itself says so. */
-function reportFinish(node: NodeContext, finishReason: string, stage: string): void {
-  const messages: { readonly [reason: string]: string } = {
-    length: "the answer was cut: the model has reached its limit of output tokens",
-    content_filter: "the answer was stopped by the provider's content filter",
-  };
-  const message = messages[finishReason];
-  if (message === undefined) return;
-  void node.span.emit({ type: "error", message, code: "model_failed", stage, recoverable: true });
-}
-
-async function carryOutCalls(context: ReactContext, state: State, node: NodeContext): Promise<readonly ToolOutcome[]> {
-  const last = state.messages.at(-1);
-  const calls = last?.role === "assistant" ? last.content.filter((part) => part.type === "tool-call") : [];
-  const { run, sessionId, onError } = context;
-  const { nodeId } = node.span;
-  const host: ToolHost = {
-    sessionId,
-    runId: run.runId,
-    signal: node.signal,
-    now: () => run.now(),
-    emit: (event) => run.post(event, { nodeId }).durable,
-    recall: (callId) => {
-      const known = run.work.findCall(callId);
-      return known === undefined ? undefined : { asked: known.asked, started: known.state === "started" };
-    },
-    ready: () => node.ready(),
-    requestApproval: (request) => run.requestApproval(request, { nodeId }),
-    ...(onError === undefined ? {} : { onError }),
-  };
-  const going = calls.map(async ({ toolCallId: callId, toolName: name, input }): Promise<ToolOutcome> => {
-    const ended = node.endedCalls.get(callId);
-    if (ended !== undefined) {
-      const { result, is_error: isError, output } = ended;
-      return { callId, name, result, isError, ...(output === undefined ? {} : { output }) };
-    }
-    const raw = Object.hasOwn(state.malformed, callId) ? state.malformed[callId] : undefined;
-    const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
-    return runToolCall(call, context.toolbox, host);
-  });
-  // All come to their end before the node does, or its siblings would write into a span that is closed.
-  const settled = await Promise.allSettled(going);
-  return settled.map((outcome) => {
-    if (outcome.status === "rejected") throw outcome.reason;
-    return outcome.value;
-  });
-}
-
-function findInput({ messages }: State, callId: string): Json {
+function findInput({ messages }: ReactState, callId: string): Json {
   const last = messages.at(-1);
   const parts = last?.role === "assistant" ? last.content : [];
   const call = parts.find((part) => part.type === "tool-call" && part.toolCallId === callId);

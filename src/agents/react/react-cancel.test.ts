@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
-import { answerOf, eventsOf, SESSION, setStage, type Stage } from "../../test/agents/stage.ts";
-import { type Run, sendCommand } from "../engine/index.ts";
-import type { ScriptedTurn } from "../models/scripted-model.ts";
-import type { EventType } from "../protocol/index.ts";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { answerOf, eventsOf, SESSION, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { type Run, sendCommand } from "../../engine/index.ts";
+import type { ScriptedTurn } from "../../models/scripted-model.ts";
+import type { EventType } from "../../protocol/index.ts";
 
 const never = new Promise<void>(() => undefined);
 

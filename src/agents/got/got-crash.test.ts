@@ -1,0 +1,193 @@
+// Kills the process of a graph of thoughts at every place a store can be left in, and starts it again: it ends as it would
+// have, and no thought, model call or tool call that was finished is made a second time.
+import { describe, expect, it } from "vitest";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { answerOf, eventsOf, SESSION, setStage, type Stage } from "../../../test/agents/stage.ts";
+import type { Session } from "../../engine/index.ts";
+import { createEntry, MemoryLog } from "../../log/index.ts";
+import type { EventOf, EventType, StampedRecord } from "../../protocol/index.ts";
+import { type AskedFor, describeWork, listNodes, playGot, readAsked, rebuildGraph } from "./play-got.contract.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+
+/** Tools in two thoughts, one of them asked about; a failure and what is behind it; an expansion with one inside. */
+const play = playGot({
+  plan: listNodes([
+    { id: "look" },
+    { id: "read" },
+    { id: "deep" },
+    { id: "weak" },
+    { id: "lost", needs: ["weak", "look"] },
+    { id: "best", needs: ["look", "read"], operation: "score" },
+    { id: "all", needs: ["best", "deep"], operation: "aggregate" },
+  ]),
+  expansions: {
+    deep: listNodes([{ id: "x" }, { id: "y", needs: ["x"] }, { id: "z", needs: ["x"] }, { id: "w", needs: ["x"] }]),
+    "deep.y": listNodes([{ id: "s" }, { id: "t", needs: ["s"] }]),
+  },
+  // The first word on it is of no use.
+  scores: ({ turn }) => (turn === 0 ? "I like both." : { scores: { look: 0.25, read: 0.75 } }),
+  work: (asked) => {
+    const { id, turn } = asked;
+    if (id === "weak" || id === "deep.z") return { fault: { kind: "throw" } };
+    if (turn > 0) return { reasoning: "Now then.", ...describeWork(asked) };
+    if (id === "look")
+      return {
+        calls: [
+          { name: "add", input: { a: 1, b: 2 }, id: "look-1" },
+          { name: "remove", input: { path: "x" }, id: "look-2" },
+        ],
+      };
+    if (id === "read") return { text: "Let me see.", calls: [{ name: "fail", id: "read-1" }] };
+    if (id === "deep.y.t") return { calls: [{ name: "add", input: '{"a":', id: "t-1" }] };
+    return describeWork(asked);
+  },
+});
+
+function approveAll(session: Session): void {
+  const answer = (): void => {
+    const run = session.liveRun;
+    for (const { callId = "" } of run?.work.waiting ?? []) run?.answerApproval({ callId, decision: "approved" });
+  };
+  session.onCommit(() => queueMicrotask(answer));
+  answer();
+}
+
+async function live(log = new MemoryLog()): Promise<Stage> {
+  const options = { kind: "got", adaptive: true, retryMs: 0, concurrency: 3, callOptions: { maxRetries: 0 } } as const;
+  const stage = await setStage((request) => play(request), { log, ...options });
+  approveAll(stage.session);
+  return stage;
+}
+
+const CONCLUDED: ReadonlySet<EventType> = new Set([
+  "got_plan",
+  "got_expand",
+  "got_node_complete",
+  "got_node_failed",
+  "error",
+]);
+
+/** A death after one of these is like one a little earlier; all of them are tried in the long mode. */
+const ALIKE: ReadonlySet<EventType> = new Set([
+  "message_chunk",
+  "reasoning_chunk",
+  "reasoning_end",
+  "tool_call_chunk",
+  "llm_start",
+  "usage",
+]);
+
+/** Records that are in one append with the one before them: a crash leaves both or neither. */
+function isJoined(records: readonly StampedRecord[], index: number): boolean {
+  const type = records[index]?.event.type as EventType;
+  const before = records[index - 1]?.event.type as EventType;
+  if (type === "updates" || type === "got_plan") return CONCLUDED.has(before);
+  if (type === "node_exit") return before === "updates";
+  if (type === "values") return before === "node_exit";
+  return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
+}
+
+async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
+  const entries = records.map((record) => createEntry(record));
+  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.release(lease);
+  return log;
+}
+
+/** Calls of the model that are remembered by then, as `node|call`; those of the plan are of no node. */
+function listRemembered(records: readonly StampedRecord[]): ReadonlySet<string> {
+  const paths = eventsOf(records, "updates").map(({ checkpoint_ns: path = "" }) => path.split("|"));
+  return new Set(
+    paths.map((path) =>
+      path
+        .slice(-2)
+        .join("|")
+        .replace(/^plan_graph:[^|]*/, ""),
+    ),
+  );
+}
+
+function nameCall({ kind, id, turn }: AskedFor): string {
+  if (kind === "complex") return `${id}|complex`;
+  return `${id}|${kind === "work" ? "think" : kind}-${turn + 1}`;
+}
+
+function describeEnd(records: readonly StampedRecord[]) {
+  const { completed, failed, skipped, nodes, edges } = rebuildGraph(records);
+  const sort = (list: readonly string[]): readonly string[] => list.toSorted();
+  return {
+    reply: eventsOf(records, "reply")[0]?.reply,
+    answer: answerOf(records.filter(({ event }) => (event as { channel?: string }).channel !== "thought")),
+    completed: sort(completed),
+    failed: sort(failed),
+    skipped: sort(skipped),
+    nodes: sort(nodes),
+    edges: sort(edges),
+  };
+}
+
+/** Goes on with a log that was cut, and looks at what came of it. */
+async function checkCut(whole: readonly StampedRecord[], prefix: readonly StampedRecord[]) {
+  const stage = await live(await cutLog(prefix));
+  await stage.session.idle();
+  const after = await stage.read();
+  const where = `after record ${prefix.length}, ${prefix.at(-1)?.event.type}`;
+  const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
+  if (status === "completed") expect([where, describeEnd(after)]).toEqual([where, describeEnd(whole)]);
+  else {
+    expect([where, status, code]).toEqual([where, "error", "interrupted"]);
+    const hasAnswered = eventsOf(prefix, "message_chunk").some(({ channel }) => channel !== "thought");
+    expect([where, eventsOf(prefix, "checkpoint").length === 0 || hasAnswered]).toEqual([where, true]);
+  }
+  // A node that has ended is not begun again.
+  const ended = new Set(
+    [...eventsOf(prefix, "got_node_complete"), ...eventsOf(prefix, "got_node_failed")].map(({ id }) => id),
+  );
+  const begun = eventsOf(after.slice(prefix.length), "got_node_start").filter(({ id }) => ended.has(id));
+  expect([where, begun]).toEqual([where, []]);
+  // A call of the model whose answer is remembered is not made again.
+  const remembered = listRemembered(prefix);
+  const again = stage.model.prompts.map((prompt) => nameCall(readAsked(prompt))).filter((call) => remembered.has(call));
+  expect([where, again]).toEqual([where, []]);
+  // A tool that had started is not run again, whether it had ended or not.
+  const started = new Set(eventsOf(prefix, "tool_start").map(({ call_id }) => call_id));
+  const restarted = eventsOf(after.slice(prefix.length), "tool_start").filter(({ call_id }) => started.has(call_id));
+  expect([where, restarted]).toEqual([where, []]);
+  expect([where, stage.ran.length <= 3 - started.size]).toEqual([where, true]);
+  for (const prompt of stage.model.prompts) expect([where, findRuleBreak(prompt)]).toEqual([where, undefined]);
+  await stage.session.close();
+  return { status, after };
+}
+
+describe("a graph of thoughts whose process dies", () => {
+  it("ends as it would have, wherever it was, and repeats nothing that was finished", { timeout: 60_000 }, async () => {
+    const stage = await live();
+    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
+    const records = await stage.read();
+    expect(describeEnd(records)).toMatchObject({
+      reply: "From all.\n\n(Missing, because it could not be worked out: deep.z, weak, lost.)",
+      failed: ["deep.z", "weak"],
+      skipped: ["lost"],
+    });
+    expect(stage.ran).toHaveLength(3);
+
+    const seen = { completed: 0, interrupted: 0 };
+    for (let length = 1; length < records.length; length++) {
+      if (isJoined(records, length)) continue;
+      const last = records[length - 1] as StampedRecord;
+      const isAnswer = last.envelope.node_id?.startsWith("run-answer-") === true;
+      if (!LONG && !isAnswer && ALIKE.has(last.event.type as EventType)) continue;
+      const { status, after } = await checkCut(records, records.slice(0, length));
+      seen[status === "completed" ? "completed" : "interrupted"]++;
+      // And once more, somewhere behind the first death.
+      if (status !== "completed" || (!LONG && length % 6 !== 0)) continue;
+      const second = length + 1 + ((length * 37) % Math.max(1, after.length - length - 1));
+      if (!isJoined(after, second)) await checkCut(records, after.slice(0, second));
+    }
+    expect(seen.completed).toBeGreaterThan(80);
+    expect(seen.interrupted).toBeGreaterThan(3);
+  });
+});

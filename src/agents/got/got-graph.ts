@@ -1,0 +1,128 @@
+/**
+ * Graph of Thoughts as a graph: the model plans, the thoughts are worked on side by side, the answer is made of the last
+ * ones. How thoughts depend on each other is for `scheduler.ts`; here is what is planned, kept and said.
+ */
+import { defineGraph, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { describeCut } from "../describe-cut.ts";
+import { isBlank } from "../run-messages.ts";
+import { think } from "../think.ts";
+import { createComplaint, type Execution, type GotContext, listKnown } from "./execution.ts";
+import { fitTexts } from "./fit-texts.ts";
+import { joinLost } from "./lost.ts";
+import { nameMissing } from "./name-missing.ts";
+import { describePlan, listEnds, type Plan, type PlanNode } from "./plan.ts";
+import { askForAnswer, askForPlan, type Missing } from "./prompts.ts";
+import { requestPlan } from "./request-plan.ts";
+import { runThoughts } from "./run-thoughts.ts";
+import { Scheduler } from "./scheduler.ts";
+import { closeCallsOf } from "./think-with-tools.ts";
+
+const channels = {
+  plan: replace<Plan>({ nodes: [] }),
+  /** Texts by the id of their node; those of expansions went into them. */
+  results: merge<string>(),
+  /** Nodes without a result, those of expansions too: the first of them, and how many there are. */
+  missing: replace<readonly Missing[]>([]),
+  missingCount: replace(0),
+};
+
+/** Characters of all results, which are written as one event. */
+const MAX_RESULT_CHARACTERS = 100_000;
+const MAX_TASK_LENGTH = 2000;
+
+export function createGotGraph(context: GotContext) {
+  return defineGraph({
+    name: "got",
+    channels,
+    start: "plan_graph",
+    nodes: {
+      plan_graph: async (_, node) => {
+        const plan = await makePlan(context, node);
+        closeCallsOf(context.run, node.span.name);
+        node.conclude(describePlan(plan));
+        return { plan };
+      },
+      execute_graph: async ({ plan }, node) => {
+        const execution: Execution = {
+          context,
+          node,
+          scheduler: new Scheduler(context.limits.concurrency),
+          results: new Map(),
+          lost: new Map(),
+          added: new Map(),
+          firstFault: undefined,
+          total: plan.nodes.length,
+        };
+        await runThoughts(execution, plan.nodes, { around: node, given: [], depth: 0 });
+        return describeResults(execution, plan);
+      },
+      answer: async (state, node) => {
+        await giveAnswer(context, node, state);
+        closeCallsOf(context.run, node.span.name);
+      },
+    },
+    edges: { plan_graph: "execute_graph", execute_graph: "answer" },
+  });
+}
+
+async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
+  const { limits, question } = context;
+  const maxNodes = Math.min(limits.maxNodes, limits.maxTotalNodes);
+  const outcome = await requestPlan(context, node, {
+    signal: node.signal,
+    key: "plan",
+    asked: askForPlan(context, maxNodes),
+    findRoom: () => maxNodes,
+  });
+  if (outcome.ok) return outcome.plan;
+  const message = `the model gave no plan (${outcome.fault}): the question is worked on as one task`;
+  node.conclude(createComplaint("model_output_invalid", message, context.stage));
+  const task = question.trim().slice(0, MAX_TASK_LENGTH).toWellFormed();
+  return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
+}
+
+/** What the state keeps: the ends whole, if at all possible, and of the others what there is room for. */
+function describeResults(execution: Execution, { nodes }: Plan) {
+  const { results } = execution;
+  const { missing, count } = joinLost(nodes.flatMap(({ id }) => execution.lost.get(id) ?? []));
+  const ends = listEnds(nodes, (id) => results.has(id));
+  if (ends.length === 0)
+    throw new LoomError("node_failed", `no node of the graph has a result; ${execution.firstFault}`);
+  const isEnd = new Set(ends);
+  const others = nodes.filter((node) => results.has(node.id) && !isEnd.has(node));
+  const readTexts = (list: readonly PlanNode[]) => list.map(({ id }) => results.get(id) ?? "");
+  const whole = fitTexts(readTexts(ends), MAX_RESULT_CHARACTERS);
+  const room = MAX_RESULT_CHARACTERS - whole.reduce((sum, { length }) => sum + length, 0);
+  const kept = [...whole, ...fitTexts(readTexts(others), room)];
+  return {
+    results: Object.fromEntries([...ends, ...others].map(({ id }, index) => [id, kept[index] ?? ""])),
+    missing,
+    missingCount: count,
+  };
+}
+
+async function giveAnswer(
+  context: GotContext,
+  node: NodeContext,
+  { plan, results, missing, missingCount }: StateOf<typeof channels>,
+): Promise<void> {
+  const texts = new Map(Object.entries(results));
+  const known = listKnown(
+    listEnds(plan.nodes, (id) => texts.has(id)),
+    texts,
+  );
+  const { model, settings, callOptions, stage, run, question } = context;
+  const { result } = await think(
+    node.span,
+    model,
+    { messages: askForAnswer(context, known, missing), settings },
+    { ...callOptions, stage, signal: node.signal, run },
+  );
+  const cut = describeCut(result.finishReason, stage);
+  if (cut !== undefined) node.conclude(cut);
+  // A model that says nothing has still worked all this out.
+  if (isBlank(result.text)) await node.span.write(known.map(({ text }) => text).join("\n\n"));
+  const gaps = nameMissing(question, missing, missingCount);
+  if (gaps !== "") await node.span.write(`\n\n${gaps}`);
+}

@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { eventsOf, SESSION, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { sendCommand } from "../../engine/index.ts";
+import type { ScriptedTurn } from "../../models/scripted-model.ts";
+import type { EventType } from "../../protocol/index.ts";
+import type { GotOptions } from "./got.ts";
+import { describeWork, listNodes, playGot, readAsked, rebuildGraph, type World } from "./play-got.contract.ts";
+
+const PAIR = listNodes([{ id: "a" }, { id: "b" }, { id: "end", needs: ["a", "b"], operation: "aggregate" }]);
+const never = new Promise<void>(() => undefined);
+
+function stageGot(work: NonNullable<World["work"]>, options: GotOptions = {}, plan = PAIR): Promise<Stage> {
+  return setStage(playGot({ plan, work }), { kind: "got", retryMs: 0, callOptions: { maxRetries: 0 }, ...options });
+}
+
+describe("tools within thoughts", () => {
+  it("are used in rounds, and what they gave is the thought's alone", async () => {
+    const stage = await stageGot((asked) => {
+      if (asked.id !== "a" || asked.turn > 1) return describeWork(asked);
+      return { text: "Let me add.", calls: [{ name: "add", input: { a: asked.turn, b: 2 } }] };
+    });
+    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toEqual([
+      ["add", { a: 0, b: 2 }],
+      ["add", { a: 1, b: 2 }],
+    ]);
+    const records = await stage.read();
+    const [start] = records.filter(({ event }) => event.type === "tool_start");
+    expect(start?.envelope.node_id).toMatch(/^run-a-\d+$/);
+    const last = stage.model.prompts.findLast((prompt) => readAsked(prompt).id === "a") ?? [];
+    expect(last.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool"]);
+    expect(findRuleBreak(last)).toBeUndefined();
+    const others = stage.model.prompts.filter((prompt) => readAsked(prompt).id !== "a");
+    expect(others.every((prompt) => prompt.every(({ role }) => role === "user"))).toBe(true);
+    expect(eventsOf(records, "got_node_complete").map(({ result_summary }) => result_summary)).toContain("a[]");
+  });
+
+  it("come to an end: at the limit the thought is asked without them", async () => {
+    const call: ScriptedTurn = { calls: [{ name: "add", input: { a: 1, b: 1 } }] };
+    const stage = await stageGot(
+      (asked, { toolChoice }) => {
+        if (asked.id !== "a") return describeWork(asked);
+        // It calls to the last, whatever it is told.
+        return toolChoice?.type === "none" ? { text: "Two.", ...call } : call;
+      },
+      { maxRounds: 3 },
+    );
+    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toHaveLength(3);
+    const records = await stage.read();
+    expect(eventsOf(records, "error")).toMatchObject([{ code: "iteration_limit", recoverable: true }]);
+    expect(eventsOf(records, "got_node_complete").find(({ id }) => id === "a")?.result_summary).toBe("Two.");
+    expect(eventsOf(records, "tool_end").filter(({ error_code }) => error_code === "interrupted")).toHaveLength(1);
+  });
+
+  it("are not repeated in another try, nor are the answers that called them", async () => {
+    let fails = true;
+    const stage = await stageGot((asked) => {
+      if (asked.id !== "a") return describeWork(asked);
+      if (asked.turn === 0) return { calls: [{ name: "add", input: { a: 1, b: 1 } }] };
+      if (!fails) return describeWork(asked);
+      fails = false;
+      // It makes a call, and breaks off before it is whole.
+      return {
+        calls: [{ name: "add", input: { a: 2, b: 2 }, id: "half" }],
+        text: "Then",
+        fault: { kind: "cut", after: 1 },
+      };
+    });
+    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toEqual([["add", { a: 1, b: 1 }]]);
+    const turns = stage.model.prompts.map(readAsked).filter(({ id }) => id === "a");
+    expect(turns.map(({ turn }) => turn)).toEqual([0, 1, 1]);
+    const { order, failed } = rebuildGraph(await stage.read());
+    expect(order.filter((step) => step === "+a")).toHaveLength(2);
+    expect(failed).toEqual([]);
+  });
+
+  it("ask the user in two thoughts at once, in any order, while a third works on", async () => {
+    const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "c" }, { id: "end", needs: ["a", "b", "c"] }]);
+    const stage = await stageGot(
+      (asked) => {
+        if (!["a", "b"].includes(asked.id) || asked.turn > 0) return describeWork(asked);
+        return { calls: [{ name: "remove", input: { path: asked.id }, id: `remove-${asked.id}` }] };
+      },
+      {},
+      plan,
+    );
+    const asked = Promise.all(
+      ["remove-a", "remove-b"].map((id) => stage.wait("tool_approval", ({ call_id }) => call_id === id)),
+    );
+    const third = stage.wait("got_node_complete", ({ id }) => id === "c");
+    const run = await stage.ask("Go");
+    await Promise.all([asked, third]);
+    const second = stage.wait("got_node_complete", ({ id }) => id === "b");
+    run.answerApproval({ callId: "remove-b", decision: "approved" });
+    await second;
+    run.answerApproval({ callId: "remove-a", decision: "rejected", reason: "no" });
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(stage.ran).toEqual([["remove", { path: "b" }]]);
+    const { completed } = rebuildGraph(await stage.read());
+    expect(completed).toEqual(["c", "b", "a", "end"]);
+  });
+
+  it("survive a restart while two thoughts wait for the user", async () => {
+    const work: NonNullable<World["work"]> = (asked) => {
+      if (asked.id === "end" || asked.turn > 0) return describeWork(asked);
+      return { calls: [{ name: "remove", input: { path: asked.id }, id: `remove-${asked.id}` }] };
+    };
+    const first = await stageGot(work);
+    const asked = Promise.all(
+      ["remove-a", "remove-b"].map((id) => first.wait("tool_approval", ({ call_id }) => call_id === id)),
+    );
+    const { runId } = await first.ask("Go");
+    await asked;
+    await first.session.close({ run: "leave" });
+    const body = { run_id: runId, call_id: "remove-a", decision: "approved" };
+    await sendCommand(first.log, { commandId: "yes", sessionId: SESSION, kind: "approve", body });
+
+    const options = { kind: "got", retryMs: 0, log: first.log } as const;
+    const second = await setStage(playGot({ plan: PAIR, work }), options);
+    second.session.liveRun?.answerApproval({ callId: "remove-b", decision: "approved" });
+    await second.session.idle();
+    expect(second.ran).toHaveLength(2);
+    const records = await second.read();
+    expect(eventsOf(records, "tool_approval")).toHaveLength(2);
+    expect(eventsOf(records, "reply")).toMatchObject([{ reply: "From end." }]);
+    expect(second.model.prompts.map(readAsked).filter(({ kind, turn }) => kind === "work" && turn === 0)).toHaveLength(
+      1,
+    );
+  });
+});
+
+const PHASES: readonly [name: string, turn: ScriptedTurn, until: EventType][] = [
+  ["before the first word", { until: never }, "got_node_start"],
+  ["in the middle of a thought", { text: "Half a thought", chunk: 4, fault: { kind: "stall", after: 2 } }, "llm_start"],
+  ["in a tool", { calls: [{ name: "wait" }] }, "tool_start"],
+  ["while the user is asked", { calls: [{ name: "remove", input: { path: "a" } }] }, "tool_approval"],
+];
+
+describe("cancelling a graph of thoughts", () => {
+  it.each(PHASES)("%s is no failure of a node, and the next turn works", async (_, turn, until) => {
+    let isOver = false;
+    const stage = await stageGot((asked) => (asked.id === "b" && !isOver ? turn : describeWork(asked)));
+    const there = Promise.all([stage.wait(until), stage.wait("got_node_complete", ({ id }) => id === "a")]);
+    const run = await stage.ask("Go");
+    await there;
+    await run.cancel("enough");
+    expect(await run.ended).toMatchObject({ status: "cancelled", reason: "enough" });
+    const { failed, skipped, completed } = rebuildGraph(await stage.read());
+    expect([failed, skipped, completed]).toEqual([[], [], ["a"]]);
+    isOver = true;
+    expect(await (await stage.ask("Again")).ended).toMatchObject({ status: "completed" });
+    expect(findRuleBreak(stage.model.prompts.at(-1) ?? [])).toBeUndefined();
+    await stage.read();
+  });
+
+  it("ends the pause before another try at once", async () => {
+    const stage = await stageGot(({ id }) => (id === "a" ? { fault: { kind: "throw" } } : { text: id }), {
+      retryMs: 60_000,
+    });
+    const tried = stage.wait("node_exit", ({ id }) => id === "a");
+    const run = await stage.ask("Go");
+    await tried;
+    const started = performance.now();
+    await run.cancel();
+    expect(await run.ended).toMatchObject({ status: "cancelled" });
+    await stage.session.idle();
+    expect(performance.now() - started).toBeLessThan(2000);
+    await stage.read();
+  });
+});

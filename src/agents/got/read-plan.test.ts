@@ -1,0 +1,194 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SAMPLES } from "../../../test/sampling.ts";
+import type { Json } from "../../protocol/index.ts";
+import { listEdges, listEnds } from "./plan.ts";
+import { readPlan } from "./read-plan.ts";
+
+const say = (nodes: Json): string => `Let me see.\n${JSON.stringify({ nodes })}`;
+const node = (id: Json, needs: Json = [], more: { readonly [name: string]: Json } = {}): Json => ({
+  id,
+  task: `do ${JSON.stringify(id)}`,
+  needs,
+  ...more,
+});
+
+function faultOf(text: string, maxNodes = 50): string {
+  const outcome = readPlan(text, maxNodes);
+  return outcome.ok ? "(none)" : outcome.fault;
+}
+
+describe("a plan", () => {
+  it("is read out of what the model says around it", () => {
+    const text = `{"nodes": "no"} Thinking…\n\`\`\`json\n${JSON.stringify({ nodes: [node("a"), node("b", ["a"])] })}\n\`\`\``;
+    expect(readPlan(text, 50)).toEqual({
+      ok: true,
+      plan: {
+        nodes: [
+          { id: "a", task: `do "a"`, needs: [], operation: "generate" },
+          { id: "b", task: `do "b"`, needs: ["a"], operation: "generate" },
+        ],
+      },
+    });
+  });
+
+  it("is put in an order in which all that is needed comes first", () => {
+    const outcome = readPlan(say([node("c", ["b", "a"]), node("b", ["a"]), node("a")]), 3);
+    expect(outcome.ok && outcome.plan.nodes.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  });
+
+  it("may be in any script, and be careless about form", () => {
+    const outcome = readPlan(
+      say([
+        { id: "收集", task: " 收集资料 ", operation: null, needs: null },
+        node("改进", ["收集"], { operation: " Refine" }),
+      ]),
+      50,
+    );
+    expect(outcome).toMatchObject({
+      ok: true,
+      plan: { nodes: [{ task: "收集资料", needs: [] }, { operation: "refine" }] },
+    });
+  });
+
+  it("inside of a node is part of the graph around it", () => {
+    const outcome = readPlan(say([node("a"), node("b", ["a"])]), 50, "x.y");
+    expect(outcome.ok && outcome.plan.nodes.map(({ id, needs }) => [id, needs])).toEqual([
+      ["x.y.a", []],
+      ["x.y.b", ["x.y.a"]],
+    ]);
+  });
+
+  const long = "x".repeat(100_000);
+  it.each<readonly [what: string, text: string, fault: RegExp]>([
+    ["prose", "First I would look at the data.", /no JSON object/],
+    ["nothing", "", /no JSON object/],
+    ["JSON that is broken off", '{"nodes": [{"id": "a"', /no JSON object/],
+    ["NaN", '{"nodes": NaN}', /no JSON object/],
+    ["no nodes", '{"steps": []}', /no list "nodes"/],
+    ["an object of nodes", '{"nodes": {"length": 3}}', /no list "nodes"/],
+    ["an empty list", say([]), /no nodes/],
+    ["a node that is none", say(["a"]), /node 1 is no object/],
+    ["null for a node", say([null]), /node 1 is no object/],
+    ["an id that is a number", say([node(7)]), /has the id 7/],
+    ["an id with spaces", say([node("a b")]), /1 to 40 letters/],
+    ["an id with a bar", say([node("a|b")]), /1 to 40 letters/],
+    ["an id with a dot", say([node("a.b")]), /1 to 40 letters/],
+    ["an id of control characters", say([node("\u0000\u202e")]), /1 to 40 letters/],
+    ["an empty id", say([node("")]), /1 to 40 letters/],
+    ["an endless id", say([node(long)]), /^.{0,200}$/],
+    ["an id of ours", say([node("execute_graph")]), /taken/],
+    ["the id of all objects", '{"nodes": [{"id": "__proto__", "task": "x"}]}', /taken/],
+    ["two of one id", say([node("a"), node("b", ["a"]), node("a")]), /two nodes have the id "a"/],
+    ["no task", say([{ id: "a" }]), /\(a\) has no task/],
+    ["a blank task", say([node("a", [], { task: " \n" })]), /\(a\) has no task/],
+    ["an unknown operation", say([node("a", [], { operation: "guess" })]), /does not exist: "guess"/],
+    ["an operation that is a list", say([node("a", [], { operation: ["score"] })]), /does not exist: \(no text\)/],
+    ["needs that are no list", say([node("a", "b")]), /no list of ids/],
+    ["needs that are no texts", say([node("a", [1])]), /no list of ids/],
+    ["a need that does not exist", say([node("a", ["z"])]), /needs "z", which does not exist/],
+    ["the same need twice", say([node("a"), node("b", ["a", "a"])]), /same node twice/],
+    [
+      "endless needs",
+      say([
+        node("a"),
+        node(
+          "b",
+          Array.from({ length: 50_000 }, () => "a"),
+        ),
+      ]),
+      /same node twice/,
+    ],
+    ["a node that needs itself", say([node("a", ["a"])]), /needs itself/],
+    ["a cycle", say([node("s"), node("a", ["s", "c"]), node("b", ["a"]), node("c", ["b"])]), /cycle/],
+    ["two graphs", say([node("a"), node("b"), node("c", ["b"])]), /not connected: nothing leads from "a" to "b"/],
+    ["nothing to score", say([node("a", [], { operation: "score" })]), /nothing to score/],
+    ["nothing to refine", say([node("a", [], { operation: "refine" })]), /nothing to refine/],
+  ])("is refused by name: %s", (_, text, fault) => {
+    expect(faultOf(text)).toMatch(fault);
+    expect(faultOf(text).length).toBeLessThan(300);
+  });
+
+  it("of ten thousand nodes is refused before it is looked at, and of any form in little time", () => {
+    const started = performance.now();
+    const many = Array.from({ length: 10_000 }, (_, index) => ({ id: `n${index}`, task: "x" }));
+    expect(faultOf(say(many))).toBe("it has 10000 nodes, and at most 50 are allowed");
+    const dense = Array.from({ length: 250 }, (_, index) =>
+      node(
+        `n${index}`,
+        Array.from({ length: index }, (_none, other) => `n${other}`),
+      ),
+    );
+    expect(faultOf(say(dense), 2000)).toBe("(none)");
+    const wordy = Array.from({ length: 90 }, (_, index) =>
+      node(
+        `${index}${"汉".repeat(36)}`,
+        Array.from({ length: index }, (_none, other) => `${other}${"汉".repeat(36)}`),
+      ),
+    );
+    expect(faultOf(say(wordy), 2000)).toMatch(/too large/);
+    expect(faultOf("{".repeat(1_000_000))).toMatch(/no JSON/);
+    expect(faultOf('{"nodes":['.repeat(100_000))).toMatch(/no JSON/);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it("has tasks of a limited length, cut between characters", () => {
+    const outcome = readPlan(say([{ id: "a", task: `x${"😀".repeat(5000)}` }]), 50);
+    const task = outcome.ok ? (outcome.plan.nodes[0]?.task ?? "") : "";
+    expect(task).toHaveLength(2000);
+    expect(task.isWellFormed()).toBe(true);
+  });
+
+  it("is right or wrong as a simple search says it is", () => {
+    const edges = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 12 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 8 }), edges, (count, drawn) => {
+        const ids = Array.from({ length: count }, (_, index) => `n${index}`);
+        const needs = ids.map((_, index) => [
+          ...new Set(
+            drawn.flatMap(([from, to]) => (to % count === index && from % count !== index ? [from % count] : [])),
+          ),
+        ]);
+        const outcome = readPlan(
+          say(ids.map((id, index) => node(id, needs[index]?.map((need) => `n${need}`) ?? []))),
+          8,
+        );
+        expect(outcome.ok).toBe(!hasCycle(needs) && isConnected(needs));
+        if (!outcome.ok) return;
+        const { nodes } = outcome.plan;
+        expect(nodes.map(({ id }) => id).toSorted()).toEqual(ids);
+        expect(listEdges(nodes)).toHaveLength(needs.flat().length);
+        for (const [index, { needs: wanted }] of nodes.entries()) {
+          const before = new Set(nodes.slice(0, index).map(({ id }) => id));
+          expect(wanted.every((need) => before.has(need))).toBe(true);
+        }
+        expect(listEnds(nodes, () => true).length).toBeGreaterThan(0);
+      }),
+      { numRuns: SAMPLES.sessions * 4, seed: 6 },
+    );
+  });
+
+  it("comes out of any text whatever, or a fault does", () => {
+    const pieces = fc.array(fc.oneof(fc.json(), fc.string(), fc.constantFrom("{", "}", '"', '{"nodes":[', "]}")));
+    fc.assert(
+      fc.property(pieces, (list) => {
+        const outcome = readPlan(list.join(""), 50);
+        expect(outcome.ok || outcome.fault.length < 300).toBe(true);
+      }),
+      { numRuns: SAMPLES.sessions * 2, seed: 6 },
+    );
+  });
+});
+
+function hasCycle(needs: readonly (readonly number[])[]): boolean {
+  const reach = (from: number, seen: ReadonlySet<number>): boolean =>
+    seen.has(from) || (needs[from] ?? []).some((need) => reach(need, new Set([...seen, from])));
+  return needs.some((_, index) => reach(index, new Set()));
+}
+
+function isConnected(needs: readonly (readonly number[])[]): boolean {
+  const groups = needs.map((_, index) => index);
+  const find = (index: number): number => (groups[index] === index ? index : find(groups[index] ?? 0));
+  for (const [index, list] of needs.entries()) for (const need of list) groups[find(index)] = find(need);
+  return new Set(needs.map((_, index) => find(index))).size === 1;
+}

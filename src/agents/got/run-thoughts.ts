@@ -1,0 +1,165 @@
+/**
+ * Carries out the nodes of a plan: each is a thought with a span of its own, that begins when the results it needs are
+ * there, is tried again when it fails, and may become a graph of thoughts itself. What is not reached is named.
+ *
+ * Invariant: a thought that has ended, well or not, is in the log together with its end, and is not worked on again.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { describeError } from "../../engine/index.ts";
+import type { Part, RetryPolicy } from "../../graph/index.ts";
+import { findRetryDelay } from "../../graph/retry.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { countNodes, type Execution, fitKnown, listKnown } from "./execution.ts";
+import { expandNode } from "./expand-node.ts";
+import { joinLost, type Lost, NOTHING_LOST } from "./lost.ts";
+import { listEnds, type Plan, type PlanNode, summarise } from "./plan.ts";
+import { askForWork, type Known } from "./prompts.ts";
+import { scoreResults } from "./score-results.ts";
+import { closeCallsOf, thinkWithTools } from "./think-with-tools.ts";
+
+/** What is remembered of a thought. */
+type Ended = {
+  readonly text?: string;
+  readonly error?: string;
+  /** Of a thought that has become a graph: what is missing in it, and how many nodes it has. */
+  readonly lost?: Lost;
+  readonly added?: number;
+};
+
+interface Place {
+  /** The span they are inside of. */
+  readonly around: Part;
+  /** What nodes that need nothing are given: the results that the expanded node needs. */
+  readonly given: readonly Known[];
+  /** Expansions around them. */
+  readonly depth: number;
+}
+
+/** Resolves when every node has ended or was skipped; rejects when the run is over. */
+export async function runThoughts(execution: Execution, nodes: readonly PlanNode[], place: Place): Promise<void> {
+  const { scheduler, results, lost } = execution;
+  const skipped = new Set<string>();
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  await scheduler.run(nodes, {
+    work: async (node) => {
+      const needed = node.needs.flatMap((id) => byId.get(id) ?? []);
+      const known = needed.length === 0 ? place.given : listKnown(needed, results);
+      const ended = await runThought(execution, node, fitKnown(known), place);
+      note(execution, node, ended);
+      return ended.text !== undefined;
+    },
+    skip: async (node, need) => {
+      const { id } = node;
+      const reason = `skipped: needs ${need}, which ${skipped.has(need) ? "was skipped" : "failed"}`;
+      skipped.add(id);
+      lost.set(id, describeLost(node, reason));
+      // A name that no node can have.
+      await place.around.once(`skip:${id}`, (part) => {
+        part.conclude({ type: "got_node_failed", id, error: reason, skipped: true });
+        return true;
+      });
+    },
+  });
+}
+
+/** Keeps what a thought has come to, whether it was worked on now or is remembered. */
+function note(execution: Execution, node: PlanNode, { text, error, lost = NOTHING_LOST, added = 0 }: Ended): void {
+  const { id } = node;
+  if (added > 0) countNodes(execution, id, added);
+  if (text !== undefined) execution.results.set(id, text);
+  if (error !== undefined) execution.firstFault ??= `${id}: ${error}`;
+  const all = error === undefined ? lost : joinLost([describeLost(node, error), lost]);
+  if (all.count > 0) execution.lost.set(id, all);
+}
+
+function describeLost({ id, task }: PlanNode, reason: string): Lost {
+  return { missing: [{ id, task: summarise(task), reason: summarise(reason) }], count: 1 };
+}
+
+/** One thought, in as many tries as it may have; each is a span of its own. */
+async function runThought(
+  execution: Execution,
+  node: PlanNode,
+  known: readonly Known[],
+  { around, depth }: Place,
+): Promise<Ended> {
+  const { context, scheduler } = execution;
+  const { attempts, retryMs } = context.limits;
+  // What is inside of it has been tried by itself.
+  const policy: RetryPolicy = { attempts, delayMs: retryMs, when: (error) => !isLoomError(error, "node_failed") };
+  const { id } = node;
+  for (let attempt = 1; ; attempt++) {
+    let delay: number | undefined;
+    let inside: Inside | undefined;
+    try {
+      return await around.once<Ended>(
+        id,
+        async (part) => {
+          void part.span.emit({ type: "got_node_start", id });
+          const { text, summary = summarise(text) } = await workOn(execution, part, node, known, {
+            depth,
+            onInside: (found) => (inside = found),
+          });
+          closeCallsOf(context.run, id);
+          part.conclude({ type: "got_node_complete", id, result_summary: summary });
+          return { text, ...inside };
+        },
+        {
+          name: id,
+          recover: (error, part) => {
+            closeCallsOf(context.run, id);
+            delay = findRetryDelay(policy, attempt, error);
+            if (delay !== undefined) return undefined;
+            const reason = describeError(error);
+            part.conclude({ type: "got_node_failed", id, error: reason });
+            return { error: reason, ...inside };
+          },
+        },
+      );
+    } catch (error) {
+      // Told to stop, or not to be stored: that is no failure of the thought.
+      if (delay === undefined) throw error;
+      await scheduler.leave(() => pause(delay, undefined, { signal: execution.node.signal }));
+    }
+  }
+}
+
+/** What has become of the graph inside of a thought. */
+type Inside = Required<Pick<Ended, "lost" | "added">>;
+
+interface WorkOptions {
+  readonly depth: number;
+  readonly onInside: (inside: Inside) => void;
+}
+
+async function workOn(
+  execution: Execution,
+  part: Part,
+  node: PlanNode,
+  known: readonly Known[],
+  { depth, onInside }: WorkOptions,
+): Promise<{ readonly text: string; readonly summary?: string }> {
+  const { context, scheduler, results } = execution;
+  if (node.operation === "score") return scoreResults(execution, part, node, known);
+  const plan = await expandNode(execution, part, node, known, depth);
+  if (plan === undefined) return { text: await thinkWithTools(execution, part, askForWork(context, node, known)) };
+  await scheduler.leave(() => runThoughts(execution, plan.nodes, { around: part, given: known, depth: depth + 1 }));
+  onInside(lookInside(execution, plan));
+  const ends = listKnown(
+    listEnds(plan.nodes, (id) => results.has(id)),
+    results,
+  );
+  const [first] = ends;
+  if (first === undefined)
+    throw new LoomError("node_failed", `none of the ${plan.nodes.length} nodes in it has a result`);
+  if (ends.length === 1) return { text: first.text };
+  const whole: PlanNode = { ...node, operation: "aggregate" };
+  return { text: await thinkWithTools(execution, part, askForWork(context, whole, fitKnown(ends))) };
+}
+
+function lookInside({ lost, added }: Execution, { nodes }: Plan): Inside {
+  return {
+    lost: joinLost(nodes.flatMap(({ id }) => lost.get(id) ?? [])),
+    added: nodes.reduce((sum, { id }) => sum + (added.get(id) ?? 0), nodes.length),
+  };
+}

@@ -1,0 +1,64 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { chooseThoughts, type Judged } from "./choose-thoughts.ts";
+
+const judge = (...scores: number[]): readonly Judged[] =>
+  scores.map((score, index) => ({ id: String(index + 1), score, isSolved: false }));
+
+describe("a choice of thoughts", () => {
+  const breadth = { strategy: "breadth", beam: 2, threshold: 0.1, maxDepth: 3 } as const;
+  const depth = { ...breadth, strategy: "depth" } as const;
+
+  it("in breadth has a beam, spares and dead ends", () => {
+    expect(chooseThoughts(judge(0.2, 0.9, 0.05, 0.2, 0.5), 1, breadth)).toEqual({
+      chosen: 1,
+      solved: undefined,
+      goOn: ["2", "5"],
+      kept: ["2", "5"],
+      standings: { "1": "spare", "2": "kept", "3": "pruned", "4": "spare", "5": "kept" },
+      hasSpares: true,
+    });
+    expect(chooseThoughts(judge(0.2, 0.9, 0.5), 3, breadth)).toMatchObject({ hasSpares: false });
+  });
+
+  it("in depth has one that goes on, and others to come back to", () => {
+    expect(chooseThoughts(judge(0.2, 0.9, 0.05), 1, depth)).toMatchObject({
+      goOn: ["2"],
+      kept: ["2", "1"],
+      standings: { "1": "open", "2": "kept", "3": "pruned" },
+    });
+    expect(chooseThoughts(judge(0.2, 0.9), 3, depth)).toMatchObject({ kept: ["2"], standings: { "1": "pruned" } });
+  });
+
+  it("keeps its invariants whatever the scores are", () => {
+    const thought = fc.record({ score: fc.double({ min: 0, max: 1, noNaN: true }), isSolved: fc.boolean() });
+    const search = fc.record({
+      strategy: fc.constantFrom("breadth" as const, "depth" as const),
+      beam: fc.integer({ min: 1, max: 6 }),
+      threshold: fc.double({ min: 0, max: 1, noNaN: true }),
+      maxDepth: fc.integer({ min: 1, max: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(thought, { minLength: 1, maxLength: 12 }), search, (thoughts, settings) => {
+        const judged = thoughts.map((one, index) => ({ ...one, id: String(index) }));
+        const { chosen, solved, goOn, kept, standings, hasSpares } = chooseThoughts(judged, 1, settings);
+        const find = (id: string): Judged | undefined => judged.find((one) => one.id === id);
+        expect(Object.keys(standings)).toHaveLength(judged.length);
+        expect(solved !== undefined).toBe(judged.some(({ isSolved }) => isSolved));
+        if (solved !== undefined) expect([judged[chosen]?.id, goOn]).toEqual([solved, [solved]]);
+        else for (const { score } of judged) expect(score).toBeLessThanOrEqual(judged[chosen]?.score ?? -1);
+        for (const id of goOn) expect(kept).toContain(id);
+        for (const id of kept) {
+          const { score = 0, isSolved } = find(id) ?? {};
+          expect(isSolved === true || (score > 0 && score >= settings.threshold)).toBe(true);
+          expect(["kept", "open"]).toContain(standings[id]);
+        }
+        if (settings.strategy === "breadth") expect(kept.length).toBeLessThanOrEqual(settings.beam);
+        expect(hasSpares).toBe(Object.values(standings).includes("spare"));
+        for (const { id, score, isSolved } of judged)
+          if (standings[id] === "pruned" && settings.maxDepth > 1)
+            expect(!isSolved && (score === 0 || score < settings.threshold)).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,99 @@
+/**
+ * What the model is asked on the way through a tree of thoughts. Written for any model: plain words, the question first,
+ * the steps so far, and last of all the form of the answer. Nothing here knows how an answer is read.
+ */
+import type { AgentContext } from "../agent-kind.ts";
+import type { ModelMessage } from "../../models/model.ts";
+
+/** A thought on the path, the tools it calls, and what they gave. */
+export interface Step {
+  readonly text: string;
+  readonly actions?: readonly string[];
+  readonly observations?: readonly string[];
+}
+
+type Asked = Pick<AgentContext, "system" | "history" | "question">;
+
+export function askForProposals(asked: Asked, path: readonly Step[], max: number): readonly ModelMessage[] {
+  return compose(asked, path, [
+    `List different possible next steps, at most ${max}, the most promising first.`,
+    "One step per line, each short and complete in itself; no other text.",
+  ]);
+}
+
+export function askForSample(asked: Asked, path: readonly Step[]): readonly ModelMessage[] {
+  return compose(asked, path, ["Write the next step only: one short thought that goes on from the steps so far."]);
+}
+
+/** The last step of the path is the one that is judged. */
+export function askForValue(asked: Asked, path: readonly Step[]): readonly ModelMessage[] {
+  return compose(asked, path, [
+    "Judge how promising these steps are for answering the question. Think briefly, then end with one line of JSON:",
+    '{"score": 0.0 to 1.0, "solved": true or false}',
+    "A score of 0 is a dead end. Solved means that the steps already hold the complete and correct answer.",
+  ]);
+}
+
+export function askForVote(asked: Asked, candidates: readonly (readonly Step[])[]): readonly ModelMessage[] {
+  const listed = candidates.map((path, index) => `Candidate ${index + 1}:\n${describeSteps(path)}`);
+  return compose(asked, undefined, [
+    ...listed,
+    "Which candidate is the most promising for answering the question? Think briefly, then end with one line of JSON:",
+    '{"best": number of the candidate, "solved": true or false}',
+    "Solved means that this candidate already holds the complete and correct answer.",
+  ]);
+}
+
+/** After a judgement that had not the form asked for. */
+export function askForFormAgain(first: readonly ModelMessage[], answer: string): readonly ModelMessage[] {
+  const said = answer.trim() === "" ? "(nothing)" : answer;
+  const text = "That did not end with the line of JSON that was asked for. Give that line alone, in the same form.";
+  return [
+    ...first,
+    { role: "assistant", content: [{ type: "text", text: said }] },
+    { role: "user", content: [{ type: "text", text }] },
+  ];
+}
+
+/** How the search came to its end. */
+export type Outcome = "solved" | "unsolved" | "dead";
+
+const OUTCOMES: { readonly [K in Outcome]: string } = {
+  solved: "The search is over: these steps answer the question.",
+  unsolved: "The search is over without a complete answer: these are the most promising steps it found.",
+  dead: "The search is over without an answer: every branch that was tried is a dead end.",
+};
+
+export function askForAnswer(asked: Asked, path: readonly Step[], outcome: Outcome): readonly ModelMessage[] {
+  return compose(asked, path, [
+    OUTCOMES[outcome],
+    "Write the final answer for the user, from these steps and in the language of the question. Where there is no answer, say so.",
+  ]);
+}
+
+function compose(
+  { system, history, question }: Asked,
+  path: readonly Step[] | undefined,
+  task: readonly string[],
+): readonly ModelMessage[] {
+  const steps = path === undefined ? [] : [`Steps so far:\n${describeSteps(path)}`];
+  const text = [`Question:\n${question}`, ...steps, task.join("\n")].join("\n\n");
+  return [
+    ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
+    ...history,
+    { role: "user", content: [{ type: "text", text }] },
+  ];
+}
+
+function describeSteps(path: readonly Step[]): string {
+  if (path.length === 0) return "(none)";
+  return path
+    .map(({ text, actions = [], observations = [] }, index) =>
+      [
+        `${index + 1}. ${text}`,
+        ...actions.map((call) => `   Action: ${call}`),
+        ...observations.map((seen) => `   Observation: ${seen}`),
+      ].join("\n"),
+    )
+    .join("\n");
+}

@@ -1,0 +1,115 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AssistantPart } from "../../models/model.ts";
+import { joinReadings, readProposals, readSample, type Said } from "./read-thoughts.ts";
+
+const LIMITS = { max: 16, maxCharacters: 4000 };
+
+function say(...content: (string | { readonly id: string; readonly input?: object | string })[]): Said {
+  const parts = content.map((part): AssistantPart => {
+    if (typeof part === "string") return { type: "text", text: part };
+    const input = typeof part.input === "object" ? (part.input as Record<string, number>) : {};
+    return { type: "tool-call", toolCallId: part.id, toolName: "add", input };
+  });
+  const calls = content.flatMap((part, index) =>
+    typeof part === "string"
+      ? []
+      : [
+          {
+            callId: part.id,
+            name: "add",
+            index,
+            input: typeof part.input === "string" ? undefined : { ...part.input },
+            rawInput: typeof part.input === "string" ? part.input : JSON.stringify(part.input ?? {}),
+          },
+        ],
+  ) as Said["calls"];
+  return { content: parts, calls };
+}
+
+function texts(text: string): readonly string[] {
+  return readProposals(say(text), LIMITS).candidates.map((candidate) => candidate.text);
+}
+
+describe("a list of next steps", () => {
+  it.each([
+    ["1. one\n2) two\n(3) three", ["one", "two", "three"]],
+    ["- one\n* two\n• three\n– four", ["one", "two", "three", "four"]],
+    ["a) one\nB. two", ["one", "two"]],
+    ["\n\n one \r\n\ttwo\n\n", ["one", "two"]],
+    ["```\none\n```\n---\n***", ["one"]],
+    ["one\none\n one\n1. one", ["one"]],
+    ["10 - 4 = 6 (left: 6 9 13)", ["10 - 4 = 6 (left: 6 9 13)"]],
+    ["1.5 * 4 = 6\n-3 + 4 = 1\n2 * 3 = 6", ["1.5 * 4 = 6", "-3 + 4 = 1", "2 * 3 = 6"]],
+    ["3. 4 * 6 = 24", ["4 * 6 = 24"]],
+    ["13 - 9 = 4（剩下：4 4 10）", ["13 - 9 = 4（剩下：4 4 10）"]],
+  ])("of %j", (text, expected) => {
+    expect(texts(text)).toEqual(expected);
+  });
+
+  it("has calls that belong to the line before, or stand for themselves", () => {
+    const input = { a: 1 };
+    const { candidates, left } = readProposals(
+      say("one\ntwo", { id: "c1", input }, { id: "c2", input }, "three", "four", { id: "c3", input: "{" }),
+      LIMITS,
+    );
+    expect(candidates).toEqual([
+      { text: "one" },
+      { text: "two", calls: [{ id: "c1", name: "add", input }] },
+      { text: 'add({"a":1})', calls: [{ id: "c2", name: "add", input }] },
+      { text: "three" },
+      { text: "four", calls: [{ id: "c3", name: "add", input: {}, raw: "{" }] },
+    ]);
+    expect(left).toEqual([]);
+  });
+
+  it("says what was over the limit, but not what there was no room for", () => {
+    const list = Array.from({ length: 20 }, (_, index) => `step ${index}`).join("\n");
+    expect(readProposals(say(list), LIMITS)).toMatchObject({ cut: 4 });
+    expect(readProposals(say(list), { ...LIMITS, max: 3, tooMany: 16 })).toMatchObject({ cut: 4 });
+    expect(readProposals(say("a\nb\nc"), { ...LIMITS, max: 1, tooMany: 16 })).toMatchObject({ cut: 0 });
+  });
+
+  it("holds whatever is said within its limits, and loses no call", () => {
+    const part = fc.oneof(
+      fc.array(fc.integer({ max: 0xffff, min: 0 }), { maxLength: 60 }).map((codes) => String.fromCharCode(...codes)),
+      fc.constantFrom("a\nb\nc", "- x\n- x\n", "\u0000\ud800", "深".repeat(100)),
+      fc.record({ id: fc.uuid(), input: fc.oneof(fc.constant("{"), fc.record({ a: fc.integer() })) }),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), fc.integer({ min: 1, max: 4 }), (content, max) => {
+        const said = say(...content);
+        for (const read of [readProposals, readSample]) {
+          const { candidates, left } = read(said, { max, maxCharacters: 50 });
+          expect(candidates.length).toBeLessThanOrEqual(read === readSample ? 1 : max);
+          expect(new Set(candidates.map(({ text }) => text)).size).toBe(candidates.length);
+          const isRight = (text: string): boolean => text.length <= 50 && text.isWellFormed() && text.trim() !== "";
+          expect(candidates.every(({ text }) => isRight(text))).toBe(true);
+          const kept = candidates.flatMap(({ calls = [] }) => calls.map(({ id }) => id));
+          expect([...kept, ...left].toSorted()).toEqual(said.calls.map(({ callId }) => callId).toSorted());
+        }
+      }),
+    );
+  });
+});
+
+describe("a sample", () => {
+  it("is the whole answer with all its calls", () => {
+    expect(readSample(say("First\nthis.", { id: "c1" }, { id: "c2" }), LIMITS).candidates).toMatchObject([
+      { text: "First\nthis.", calls: [{ id: "c1" }, { id: "c2" }] },
+    ]);
+    expect(readSample(say({ id: "c1", input: { a: 1 } }), LIMITS).candidates).toMatchObject([{ text: 'add({"a":1})' }]);
+    expect(readSample(say(" \n"), LIMITS).candidates).toEqual([]);
+  });
+
+  it("that says the same as another is one with it, unless it calls something else", () => {
+    const one = readSample(say("x  y", { id: "c1", input: { a: 1 } }), LIMITS);
+    const twin = readSample(say("x y", { id: "c2", input: { a: 1 } }), LIMITS);
+    const other = readSample(say("x y", { id: "c3", input: { a: 2 } }), LIMITS);
+    expect(joinReadings([one, twin, other])).toEqual({
+      candidates: [...one.candidates, ...other.candidates],
+      left: ["c2"],
+      cut: 0,
+    });
+  });
+});

@@ -1,0 +1,32 @@
+/**
+ * What a model said when it was asked to judge: a score, or the number of the best. Pure. Anything that has not the form
+ * asked for is no verdict; nothing is guessed.
+ */
+import type { JsonObject } from "../../protocol/index.ts";
+import { readLastObject } from "../read-json.ts";
+
+export type Value = { readonly score: number; readonly isSolved: boolean };
+
+export type Vote = { readonly best: number; readonly isSolved: boolean };
+
+export function readValue(text: string): Value | undefined {
+  const found = readLastObject(text);
+  const score = readNumber(found, "score");
+  if (score === undefined || !(score >= 0 && score <= 1)) return undefined;
+  return { score, isSolved: found?.["solved"] === true };
+}
+
+/** `best` is an index here, from 0; the model counts from 1. */
+export function readVote(text: string, count: number): Vote | undefined {
+  const found = readLastObject(text);
+  const best = readNumber(found, "best");
+  if (best === undefined || !Number.isInteger(best) || best < 1 || best > count) return undefined;
+  return { best: best - 1, isSolved: found?.["solved"] === true };
+}
+
+/** Some models write numbers as text. */
+function readNumber(object: JsonObject | undefined, name: string): number | undefined {
+  const value = object?.[name];
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^\d+(?:\.\d+)?$/u.test(value.trim()) ? Number(value) : undefined;
+}

@@ -1,0 +1,172 @@
+// What a search may use, how much of it goes at once, and what it costs.
+import { describe, expect, it } from "vitest";
+import { answerOf, eventsOf, setStage, type Stage } from "../../../test/agents/stage.ts";
+import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
+import type { AgentOptions } from "../index.ts";
+import { readPrompt, rebuildTree } from "./tree-script.contract.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+const SIZES = LONG ? { small: 2000, large: 15_000 } : { small: 500, large: 2000 };
+
+/** Steps without end, each as good as the other. */
+function playEndless(request: ScriptedRequest): ScriptedTurn {
+  const { kind } = readPrompt(request);
+  if (kind === "propose") return { text: "left\nmiddle\nright" };
+  if (kind === "value") return { text: '{"score": 0.5, "solved": false}' };
+  return { text: kind === "answer" ? "That is all." : "step" };
+}
+
+type Options = Omit<Extract<AgentOptions, { readonly kind: "tot" }>, "kind">;
+
+function setTot(play: (request: ScriptedRequest) => ScriptedTurn | Promise<ScriptedTurn>, options: Options) {
+  return setStage(play, { kind: "tot", tools: [], ...options });
+}
+
+async function finish(stage: Stage) {
+  const end = await (await stage.ask("Which way?")).ended;
+  const records = await stage.read();
+  return { end, records, errors: eventsOf(records, "error") };
+}
+
+describe("the budget of a search", () => {
+  it("of thoughts ends it with the best so far", async () => {
+    const { end, records, errors } = await finish(await setTot(playEndless, { maxThoughts: 20, maxDepth: 50 }));
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "budget_spent", stage: "iteration_limit", recoverable: true }]);
+    expect(errors[0]?.message).toContain("20 thoughts");
+    expect(rebuildTree(records).thoughts.size).toBe(20);
+    expect(eventsOf(records, "reply")[0]?.reply).toBe("That is all.");
+  });
+
+  it("of thoughts may be less than the frontier is wide", async () => {
+    const { records, errors } = await finish(await setTot(playEndless, { maxThoughts: 5, maxDepth: 50 }));
+    expect(rebuildTree(records).thoughts.size).toBe(5);
+    expect(errors).toHaveLength(1);
+  });
+
+  it("of tokens ends it, and no call is begun that it has nothing for", async () => {
+    const usage = { totalTokens: 100 };
+    const stage = await setTot((request) => ({ ...playEndless(request), usage }), {
+      maxTokens: 250,
+      maxDepth: 50,
+      concurrency: 1,
+    });
+    const { end, records, errors } = await finish(stage);
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "budget_spent" }]);
+    expect(errors[0]?.message).toContain("250 tokens");
+    // The third thought was not judged, and nobody says it was.
+    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ ids: ["1", "2"], scores: [0.5, 0.5] }]);
+    // Three, and the answer.
+    expect(stage.model.requests).toHaveLength(4);
+  });
+
+  it("of time ends it", async () => {
+    let now = 1_700_000_000_000;
+    const stage = await setStage(
+      (request) => {
+        now += 1000;
+        return playEndless(request);
+      },
+      { kind: "tot", tools: [], maxMs: 6000, maxDepth: 50, session: { now: () => now } },
+    );
+    const { end, errors } = await finish(stage);
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "budget_spent" }]);
+    expect(errors[0]?.message).toContain("6000 ms");
+    expect(stage.model.requests.length).toBeLessThan(20);
+  });
+
+  it("of ways back ends it", async () => {
+    const play = (request: ScriptedRequest): ScriptedTurn => {
+      const { kind, steps } = readPrompt(request);
+      if (kind === "value") return { text: JSON.stringify({ score: steps.length === 1 ? 0.5 : 0 }) };
+      return playEndless(request);
+    };
+    for (const strategy of ["breadth", "depth"] as const) {
+      const { end, records, errors } = await finish(await setTot(play, { strategy, beam: 1, maxBacktracks: 1 }));
+      expect(end.status).toBe("completed");
+      expect(eventsOf(records, "tot_backtrack")).toHaveLength(1);
+      expect(errors).toMatchObject([{ code: "budget_spent" }]);
+      expect(errors[0]?.message).toContain("1 ways back");
+    }
+  });
+});
+
+describe("calls of a search", () => {
+  /** Holds every call until so many are going, or nothing more comes. */
+  function createGate() {
+    let going = 0;
+    let most = 0;
+    return {
+      get most() {
+        return most;
+      },
+      async pass(turn: ScriptedTurn): Promise<ScriptedTurn> {
+        most = Math.max(most, ++going);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        going--;
+        return turn;
+      },
+    };
+  }
+
+  it.each([1, 2, 3, 8])("go side by side, %i at once", async (concurrency) => {
+    for (const generate of ["propose", "sample"] as const) {
+      const gate = createGate();
+      const play = (request: ScriptedRequest): Promise<ScriptedTurn> => {
+        const { kind } = readPrompt(request);
+        return gate.pass(kind === "sample" ? { text: `step ${request.seed}` } : playEndless(request));
+      };
+      const { end } = await finish(await setTot(play, { concurrency, generate, candidates: 4, maxDepth: 2 }));
+      expect(end.status).toBe("completed");
+      expect(gate.most).toBe(concurrency);
+    }
+  });
+
+  it("are all ended when the run is cancelled, wherever it is", async () => {
+    for (const kind of ["propose", "value", "answer"] as const) {
+      const stage = await setTot(
+        (request) => {
+          const turn = playEndless(request);
+          return readPrompt(request).kind === kind ? { ...turn, fault: { kind: "stall", after: 1 } } : turn;
+        },
+        { maxDepth: 2 },
+      );
+      const said = stage.wait("message_chunk", ({ channel }) => kind !== "answer" || channel !== "thought");
+      const run = await stage.ask("Which way?");
+      await said;
+      await run.cancel("enough");
+      const records = await stage.read();
+      expect(eventsOf(records, "run_end")).toMatchObject([{ status: "cancelled" }]);
+      expect(eventsOf(records, "node_enter")).toHaveLength(eventsOf(records, "node_exit").length);
+      expect(eventsOf(records, "llm_start")).toHaveLength(eventsOf(records, "llm_end").length);
+      for (const { abortSignal } of stage.model.requests.slice(-1)) expect(abortSignal?.aborted).toBe(true);
+      expect(answerOf(records).length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("a large tree", () => {
+  it("costs per thought what a small one does", async () => {
+    const lines = Array.from({ length: 25 }, (_, index) => `step ${index}`).join("\n");
+    // Everything is a dead end on the third level: the search goes back again and again.
+    const play = (request: ScriptedRequest): ScriptedTurn => {
+      const { kind, steps } = readPrompt(request);
+      if (kind === "propose") return { text: lines, chunk: 1000 };
+      if (kind === "value") return { text: JSON.stringify({ score: steps.length < 3 ? 0.5 : 0 }), chunk: 1000 };
+      return { text: "That is all." };
+    };
+    const measure = async (maxThoughts: number): Promise<number> => {
+      const stage = await setTot(play, { candidates: 25, maxThoughts, maxBacktracks: 10_000 });
+      const began = process.cpuUsage();
+      expect((await (await stage.ask("Which way?")).ended).status).toBe("completed");
+      const { user, system } = process.cpuUsage(began);
+      return (user + system) / 1000 / maxThoughts;
+    };
+    await measure(300);
+    const small = await measure(SIZES.small);
+    const large = await measure(SIZES.large);
+    expect(large).toBeLessThan(small * 1.5 + 0.1);
+  }, 60_000);
+});

@@ -1,0 +1,172 @@
+// Kills a search's process at every place a store can be left in, and starts it again: the tree comes out the same, no
+// answer of the model that was read is asked for again, no tool runs twice, and no event of the tree is there twice.
+import { describe, expect, it } from "vitest";
+import { eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
+import type { Session } from "../../engine/index.ts";
+import { createEntry, MemoryLog } from "../../log/index.ts";
+import { type EventOf, isJsonObject, type StampedRecord, type UpdatesEvent } from "../../protocol/index.ts";
+import type { TotOptions } from "./tot.ts";
+import { playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
+
+const world: ScriptedTree = {
+  first: {
+    score: 0.9,
+    calls: [{ id: "c-first", name: "add", input: { a: 1, b: 2 } }],
+    next: { stuck: { score: 0 }, lost: { score: 0 } },
+  },
+  second: {
+    score: 0.5,
+    calls: [{ id: "c-second", name: "remove", input: { path: "x" } }],
+    next: { fine: { score: 0.7, next: { done: { score: 1, solved: true } } }, wrong: { score: 0 } },
+  },
+  third: { score: 0, calls: [{ id: "c-third", name: "add", input: { a: 3, b: 3 } }] },
+};
+
+/** The same without tools, for one call that lists all there is. */
+const plain: ScriptedTree = {
+  first: { score: 0.5, next: { stuck: { score: 0.9 }, lost: { score: 0 } } },
+  second: {
+    score: 0.9,
+    next: { fine: { score: 0.7, next: { done: { score: 1, solved: true } } }, wrong: { score: 0 } },
+  },
+};
+
+function approveAll(session: Session): void {
+  const answer = (): void => {
+    const run = session.liveRun;
+    for (const { callId = "" } of run?.work.waiting ?? []) run?.answerApproval({ callId, decision: "approved" });
+  };
+  session.onCommit(() => queueMicrotask(answer));
+  answer();
+}
+
+async function live(options: TotOptions, log = new MemoryLog()) {
+  const stage = await setStage((request) => playTree(options.generate === "sample" ? world : plain, request), {
+    kind: "tot",
+    log,
+    ...options,
+  });
+  approveAll(stage.session);
+  return stage;
+}
+
+/** Records that are in one append with the one before them: a crash leaves both or neither. */
+function isJoined(records: readonly StampedRecord[], index: number): boolean {
+  const type = records[index]?.event.type ?? "";
+  const before = records[index - 1]?.event.type ?? "";
+  if (before.startsWith("tot_")) return true;
+  if (type === "node_exit") return before === "updates";
+  if (type === "values") return before === "node_exit";
+  return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
+}
+
+async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
+  const entries = records.map((record) => createEntry(record));
+  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.release(lease);
+  return log;
+}
+
+/** Answers of the model that were read and kept. */
+function countAnswers(records: readonly StampedRecord[]): number {
+  return eventsOf(records, "updates").filter(({ state, delta }: UpdatesEvent) => {
+    const result = delta === undefined && isJsonObject(state) ? state["result"] : undefined;
+    return isJsonObject(result) && "tokens" in result;
+  }).length;
+}
+
+function listTreeEvents(records: readonly StampedRecord[]): readonly string[] {
+  return records.flatMap(({ event }) => (event.type.startsWith("tot_") ? [JSON.stringify(event)] : [])).toSorted();
+}
+
+function describeTree(records: readonly StampedRecord[]): readonly unknown[] {
+  const { thoughts, path } = rebuildTree(records);
+  return [path, [...thoughts].toSorted(([a], [b]) => (a < b ? -1 : 1))];
+}
+
+/** Every place in the long mode; else every third of all searches but the first. */
+const STRIDE = process.env["LOOM_LONG"] === "1" ? 1 : 3;
+
+const SEARCHES: readonly TotOptions[] = [
+  { generate: "sample", candidates: 3, beam: 1 },
+  { generate: "sample", candidates: 3, strategy: "depth", concurrency: 1 },
+  { generate: "propose", beam: 2 },
+  { generate: "propose", beam: 2, evaluate: "vote", evaluations: 2, strategy: "depth" },
+];
+
+describe("a search whose process dies", () => {
+  it.each(SEARCHES)("has written what belongs together at once: %o", async (options) => {
+    // Appends of different sizes end in different places, and never between what is one.
+    const ends = new Set<number>();
+    for (let maxBatchRecords = 8; maxBatchRecords < 20; maxBatchRecords++) {
+      const stage = await live(options, new MemoryLog({ limits: { maxBatchRecords } }));
+      const sizes: number[] = [];
+      stage.session.onCommit((entries) => void sizes.push(entries.length));
+      await (
+        await stage.ask("Go")
+      ).ended;
+      const records = await stage.read();
+      let end = 0;
+      for (const size of sizes) {
+        end += size;
+        const pair = records.slice(end - 1, end + 1).map(({ event }) => event.type);
+        expect([maxBatchRecords, end, pair, isJoined(records, end)]).toEqual([maxBatchRecords, end, pair, false]);
+        ends.add(end);
+      }
+      await stage.session.close();
+    }
+    expect(ends.size).toBeGreaterThan(40);
+  });
+
+  it.each(SEARCHES)(
+    "comes out the same, wherever it was: %o",
+    async (options) => {
+      const whole = await live(options);
+      await (
+        await whole.ask("Go")
+      ).ended;
+      const records = await whole.read();
+      const reply = eventsOf(records, "reply")[0]?.reply;
+      const asked = whole.model.requests.length;
+      expect(asked).toBe(countAnswers(records) + 1);
+      let completed = 0;
+
+      for (let length = 1; length < records.length; length++) {
+        if (isJoined(records, length)) continue;
+        if (options !== SEARCHES[0] && length % STRIDE !== 0) continue;
+        const prefix = records.slice(0, length);
+        const stage = await live(options, await cutLog(prefix));
+        await stage.session.idle();
+        const after = await stage.read();
+        const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
+        const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
+        if (status !== "completed") {
+          // It had not begun, or was in the middle of its answer.
+          expect([where, code]).toEqual([where, "interrupted"]);
+          const said = eventsOf(prefix, "message_chunk").some(({ channel }) => channel !== "thought");
+          expect([where, said || eventsOf(prefix, "checkpoint").length === 0]).toEqual([where, true]);
+          await stage.session.close();
+          continue;
+        }
+        completed++;
+        const started = new Set(eventsOf(prefix, "tool_start").map(({ call_id }) => call_id));
+        const unknown = eventsOf(after, "tool_end").some(
+          ({ call_id, error_code }) => error_code === "interrupted" && started.has(call_id),
+        );
+        expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, reply]);
+        expect([where, listTreeEvents(after)]).toEqual([where, listTreeEvents(records)]);
+        expect([where, describeTree(after)]).toEqual([where, describeTree(records)]);
+        const isAnswering = stage.model.requests.filter((request) => readPrompt(request).kind === "answer").length;
+        expect([where, stage.model.requests.length - isAnswering]).toEqual([where, asked - 1 - countAnswers(prefix)]);
+        const again = eventsOf(after.slice(length), "tool_start").filter(({ call_id }) => started.has(call_id));
+        expect([where, again]).toEqual([where, []]);
+        if (!unknown) expect([where, stage.ran.length]).toEqual([where, whole.ran.length - started.size]);
+        await stage.session.close();
+      }
+      expect(completed).toBeGreaterThan(15);
+    },
+    60_000,
+  );
+});

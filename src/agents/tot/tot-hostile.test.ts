@@ -1,0 +1,155 @@
+// Models that do not do what they are asked: what they say is bounded and named, and the run comes to its end.
+import { describe, expect, it } from "vitest";
+import { eventsOf, setStage } from "../../../test/agents/stage.ts";
+import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
+import type { CommonOptions } from "../index.ts";
+import type { TotOptions } from "./tot.ts";
+import { type QuestionKind, readPrompt, rebuildTree } from "./tree-script.contract.ts";
+
+type Say = (request: ScriptedRequest) => ScriptedTurn | string;
+
+type Options = TotOptions & Pick<CommonOptions, "callOptions">;
+
+async function search(say: Partial<{ readonly [K in QuestionKind]: Say }>, options: Options = {}) {
+  const stage = await setStage(
+    (request) => {
+      const { kind } = readPrompt(request);
+      const said = say[kind]?.(request) ?? (kind === "answer" ? "That is all." : kind === "value" ? VALUE : "x\ny");
+      return typeof said === "string" ? { text: said, chunk: 4096 } : { chunk: 4096, ...said };
+    },
+    { kind: "tot", tools: [], maxDepth: 2, ...options },
+  );
+  const run = await stage.ask("Which way?");
+  const end = await run.ended;
+  const records = await stage.read();
+  return { stage, end, records, errors: eventsOf(records, "error") };
+}
+
+const LITTLE = { callOptions: { maxOutputCharacters: 10_000 } };
+const VALUE = '{"score": 0.5, "solved": false}';
+
+describe("a judgement", () => {
+  it.each([
+    ["prose", "I think it is quite good, really."],
+    ["nothing", ""],
+    ["not a number", '{"score": NaN}'],
+    ["null", '{"score": null}'],
+    ["too high", '{"score": 7}'],
+    ["below zero", '{"score": -0.1}'],
+    ["infinite", '{"score": 1e999}'],
+    ["an object", '{"score": {"value": 1}}'],
+    ["something else", '{"rating": 0.5}'],
+    ["a list", "[0.5]"],
+    ["cut", '{"score": 0.'],
+  ])("that is %s is asked for once more, then counts as 0, and is named once", async (_, text) => {
+    const { stage, end, records, errors } = await search({ value: () => text });
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "model_output_invalid", recoverable: true }]);
+    expect(errors[0]?.message).toContain("2 judgements");
+    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ scores: [0, 0], kept: [] }]);
+    const values = stage.model.requests.map((request) => readPrompt(request)).filter(({ kind }) => kind === "value");
+    expect(values).toHaveLength(4);
+    expect(values.filter(({ isAgain }) => isAgain)).toHaveLength(2);
+  });
+
+  it("that is put right when asked again counts, and nothing is named", async () => {
+    const { errors, records } = await search({
+      value: (request) => (readPrompt(request).isAgain ? VALUE : "Well."),
+    });
+    expect(errors).toEqual([]);
+    expect(eventsOf(records, "tot_evaluate")[0]).toMatchObject({ scores: [0.5, 0.5] });
+  });
+
+  it("may be written with numbers as text, and anything before it", async () => {
+    const { errors, records } = await search({ value: () => 'So {hm} "…\n```json\n{"score": "0.25"}\n```' });
+    expect(errors).toEqual([]);
+    expect(eventsOf(records, "tot_evaluate")[0]).toMatchObject({ scores: [0.25, 0.25] });
+  });
+
+  it.each([["0"], ["3"], ["1.5"], ["-1"], ['"first"'], ["null"]])("is no vote for candidate %s of 2", async (best) => {
+    const { end, errors } = await search({ vote: () => `{"best": ${best}}` }, { evaluate: "vote" });
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
+  });
+
+  it("of more than a model may say is named, and the search goes on", async () => {
+    const { end, errors } = await search({ value: () => "x".repeat(20_000) }, LITTLE);
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
+  });
+});
+
+describe("thoughts", () => {
+  it("are as many as were asked for, whatever the model says", async () => {
+    const lines = Array.from({ length: 10_000 }, (_, index) => `step ${index}`).join("\n");
+    const { end, records, errors } = await search({ propose: () => lines }, { candidates: 3 });
+    expect(end.status).toBe("completed");
+    for (const { candidates } of eventsOf(records, "tot_expand")) expect(candidates).toHaveLength(3);
+    expect(errors).toMatchObject([
+      { code: "model_output_invalid", recoverable: true, message: expect.stringContaining("9997") as string },
+      { code: "model_output_invalid" },
+    ]);
+  });
+
+  it("are no longer than a record can hold", async () => {
+    const { end, records, errors } = await search(
+      { propose: () => ["深".repeat(200_000), "\u0000".repeat(100_000) + "a", "b\uD800"].join("\n") },
+      { beam: 5, candidates: 16, maxDepth: 1 },
+    );
+    expect(end.status).toBe("completed");
+    expect(errors[0]).toMatchObject({ code: "model_output_invalid" });
+    const [first] = eventsOf(records, "tot_expand");
+    expect(first?.candidates.map(({ length }) => length)).toEqual([4000, 1, 2]);
+  });
+
+  it("of a wide level share what a record can hold", async () => {
+    const lines = Array.from({ length: 400 }, (_, index) => `${index}${"深".repeat(600)}`).join("\n");
+    const { end, records } = await search(
+      { propose: () => lines, vote: () => '{"best": 1}' },
+      { evaluate: "vote", beam: 5, candidates: 400, maxThoughts: 2000 },
+    );
+    expect(end.status).toBe("completed");
+    expect(rebuildTree(records).thoughts.size).toBe(800);
+  }, 20_000);
+
+  it("that a model says too much of are none", async () => {
+    const { end, errors } = await search({ propose: () => "x\n".repeat(20_000) }, LITTLE);
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
+  });
+
+  it("that are empty lead nowhere", async () => {
+    for (const text of ["", "\n\n---\n", "```\n```"]) {
+      const { end, records } = await search({ propose: () => text });
+      expect(end.status).toBe("completed");
+      expect(eventsOf(records, "tot_expand")).toEqual([]);
+    }
+  });
+
+  it("with names that objects have of their own are thoughts like any other", async () => {
+    const { end, records } = await search({ propose: () => "__proto__\nconstructor" });
+    expect(end.status).toBe("completed");
+    expect(eventsOf(records, "tot_expand")[0]?.candidates).toEqual(["__proto__", "constructor"]);
+  });
+});
+
+describe("a model that fails", () => {
+  it("ends the run by name", async () => {
+    for (const kind of ["propose", "value", "answer"] as const) {
+      const { end, errors } = await search({ [kind]: () => ({ fault: { kind: "throw" } }) });
+      expect(end).toMatchObject({ status: "error", code: "model_failed" });
+      expect(errors.at(-1)).toMatchObject({ stage: "llm_stream" });
+    }
+  });
+
+  it("to say anything for an answer is answered for", async () => {
+    const { end, records } = await search({ answer: () => " " });
+    expect(end.status).toBe("completed");
+    expect(eventsOf(records, "reply")[0]?.reply).toBe("I have no answer.");
+  });
+
+  it("to end its answer says so", async () => {
+    const { errors } = await search({ answer: () => ({ text: "Half of", finishReason: "length" }) });
+    expect(errors).toMatchObject([{ code: "model_failed", recoverable: true }]);
+  });
+});

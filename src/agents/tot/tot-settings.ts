@@ -1,0 +1,73 @@
+/**
+ * What a search is bound by: the options as they were given, checked, with a default for each that was not. Nothing here
+ * knows how the search goes.
+ */
+import { LoomError } from "../../protocol/index.ts";
+import type { TotOptions } from "./tot.ts";
+
+export type TotSettings = Required<TotOptions>;
+
+/** A level is written as one record, which may have 1 MiB. */
+const MAX_LEVEL = 2000;
+/** Ids are paths: they grow with the depth. */
+const MAX_DEPTH = 100;
+const MAX_THOUGHTS = 100_000;
+const MAX_EVALUATIONS = 100;
+const MAX_CONCURRENCY = 1000;
+
+export function readSettings(options: TotOptions): TotSettings {
+  const { strategy = "breadth", generate = "propose", evaluate = "value" } = options;
+  assertOneOf("strategy", strategy, ["breadth", "depth"]);
+  assertOneOf("generate", generate, ["propose", "sample"]);
+  assertOneOf("evaluate", evaluate, ["value", "vote"]);
+  const settings: TotSettings = {
+    strategy,
+    generate,
+    evaluate,
+    beam: options.beam ?? 5,
+    // Breadth leaves out what is hopeless; depth goes on with what is hopeful.
+    threshold: options.threshold ?? (strategy === "breadth" ? 0.05 : 0.3),
+    candidates: options.candidates ?? (generate === "propose" ? 16 : 5),
+    evaluations: options.evaluations ?? (evaluate === "value" ? 1 : 3),
+    maxDepth: options.maxDepth ?? 8,
+    maxBacktracks: options.maxBacktracks ?? 20,
+    maxThoughts: options.maxThoughts ?? 1000,
+    maxTokens: options.maxTokens ?? 2_000_000,
+    maxMs: options.maxMs ?? 30 * 60_000,
+    concurrency: options.concurrency ?? 8,
+  };
+  assertWhole("beam", settings.beam, 1, MAX_LEVEL);
+  assertWhole("candidates", settings.candidates, 1, MAX_LEVEL);
+  assertWhole("evaluations", settings.evaluations, 1, MAX_EVALUATIONS);
+  assertWhole("maxDepth", settings.maxDepth, 1, MAX_DEPTH);
+  assertWhole("maxBacktracks", settings.maxBacktracks, 0, MAX_THOUGHTS);
+  assertWhole("maxThoughts", settings.maxThoughts, 1, MAX_THOUGHTS);
+  assertWhole("concurrency", settings.concurrency, 1, MAX_CONCURRENCY);
+  assertAmount("maxTokens", settings.maxTokens);
+  assertAmount("maxMs", settings.maxMs);
+  const { threshold } = settings;
+  if (typeof threshold !== "number" || !(threshold >= 0 && threshold <= 1))
+    throw invalid(`\`threshold\` must be a number from 0 to 1, not ${String(threshold)}`);
+  if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)
+    throw invalid(`\`beam\` times \`candidates\` may be ${MAX_LEVEL}: a level has to fit into one record`);
+  return settings;
+}
+
+function assertOneOf(name: string, value: string, known: readonly string[]): void {
+  if (!known.includes(value)) throw invalid(`\`${name}\` must be ${known.join(" or ")}, not ${JSON.stringify(value)}`);
+}
+
+function assertWhole(name: string, value: number, min: number, max: number): void {
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    throw invalid(`\`${name}\` must be a whole number from ${min} to ${max}, not ${String(value)}`);
+}
+
+/** `Infinity` is no limit. */
+function assertAmount(name: string, value: number): void {
+  if (typeof value !== "number" || !(value > 0))
+    throw invalid(`\`${name}\` must be a number above 0, not ${String(value)}`);
+}
+
+function invalid(message: string): LoomError {
+  return new LoomError("graph_invalid", message);
+}

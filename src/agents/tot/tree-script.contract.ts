@@ -1,0 +1,155 @@
+// A model that knows a tree of thoughts by heart and answers from its prompt alone, so that it does so in any process:
+// what follows on which steps, what each is worth, and which of them is the answer. And a receiver that rebuilds the
+// tree from events, to hold against it.
+import type { ScriptedCall, ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
+import type { AnyEvent, EventOf, StampedRecord } from "../../protocol/index.ts";
+
+export interface ScriptedThought {
+  readonly score: number;
+  readonly solved?: boolean;
+  readonly calls?: readonly ScriptedCall[];
+  readonly next?: ScriptedTree;
+}
+
+export interface ScriptedTree {
+  readonly [text: string]: ScriptedThought;
+}
+
+export type QuestionKind = "propose" | "sample" | "value" | "vote" | "answer";
+
+/** What the model was asked for, and the steps it was shown. */
+export interface ReadPrompt {
+  readonly kind: QuestionKind;
+  readonly steps: readonly string[];
+  /** Of a vote. */
+  readonly candidates: readonly (readonly string[])[];
+  readonly text: string;
+  readonly isAgain: boolean;
+}
+
+/** Characters of a delta: a test that dies after every record should not have too many of them. */
+const CHUNK = 24;
+
+const MARKS: readonly [QuestionKind, string][] = [
+  ["propose", "One step per line"],
+  ["sample", "Write the next step only"],
+  ["value", '"score"'],
+  ["vote", '"best"'],
+  ["answer", "Write the final answer"],
+];
+
+export function readPrompt({ prompt }: Pick<ScriptedRequest, "prompt">): ReadPrompt {
+  const asked = prompt.findLast(
+    ({ role, content }) => role === "user" && JSON.stringify(content).includes("Question:"),
+  );
+  const text = asked?.role === "user" ? asked.content.map((part) => part.text).join("") : "";
+  const kind = MARKS.find(([, mark]) => text.includes(mark))?.[0];
+  if (kind === undefined) throw new Error(`nobody knows what this asks for: ${text}`);
+  const [, after = ""] = text.split("Steps so far:\n");
+  const blocks = text.split(/Candidate \d+:\n/u).slice(1);
+  return {
+    kind,
+    steps: readSteps(after),
+    candidates: blocks.map(readSteps),
+    text,
+    isAgain: JSON.stringify(prompt.at(-1)).includes("did not end with"),
+  };
+}
+
+function readSteps(text: string): readonly string[] {
+  const [block = ""] = text.split("\n\n");
+  return block.split("\n").flatMap((line) => /^\d+\. (.*)$/u.exec(line)?.[1] ?? []);
+}
+
+export function findThought(tree: ScriptedTree, steps: readonly string[]): ScriptedThought {
+  let found: ScriptedThought = { score: 1, next: tree };
+  for (const step of steps) {
+    const next = found.next?.[step];
+    if (next === undefined) throw new Error(`there is no thought ${steps.join(" > ")}`);
+    found = next;
+  }
+  return found;
+}
+
+/** Plays the tree. */
+export function playTree(tree: ScriptedTree, request: ScriptedRequest): ScriptedTurn {
+  return { chunk: CHUNK, ...playTurn(tree, request) };
+}
+
+function playTurn(tree: ScriptedTree, request: ScriptedRequest): ScriptedTurn {
+  const { kind, steps, candidates, text } = readPrompt(request);
+  if (kind === "answer") return { text: `${readOutcome(text)}: ${steps.join(" > ")}` };
+  if (kind === "vote") return { text: vote(candidates.map((path) => findThought(tree, path))) };
+  const thought = findThought(tree, steps);
+  const next = Object.entries(thought.next ?? {});
+  if (kind === "value")
+    return { text: `Hm. ${JSON.stringify({ score: thought.score, solved: thought.solved === true })}` };
+  if (kind === "propose") {
+    const calls = next.flatMap(([, { calls: made = [] }]) => made);
+    return { text: next.map(([line], index) => `${index + 1}. ${line}`).join("\n"), calls };
+  }
+  const sampled = next[(request.seed ?? 0) % next.length];
+  return sampled === undefined ? { text: "" } : { text: sampled[0], calls: sampled[1].calls ?? [] };
+}
+
+function vote(thoughts: readonly ScriptedThought[]): string {
+  const scores = thoughts.map(({ score }) => score);
+  const best = scores.indexOf(Math.max(...scores));
+  return `I compare. {"best": ${best + 1}, "solved": ${thoughts[best]?.solved === true}}`;
+}
+
+function readOutcome(text: string): string {
+  if (text.includes("these steps answer the question")) return "solved";
+  return text.includes("without a complete answer") ? "unsolved" : "dead";
+}
+
+export interface RebuiltThought {
+  readonly text: string;
+  readonly parent: string | undefined;
+  readonly depth: number | undefined;
+  score: number | undefined;
+  status: "open" | "kept" | "pruned" | "abandoned";
+}
+
+export interface RebuiltTree {
+  readonly thoughts: Map<string, RebuiltThought>;
+  /** From the question to the thought that was chosen last. */
+  readonly path: readonly string[];
+}
+
+/** The whole tree from the events alone. What was given up stays so. */
+export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
+  const thoughts = new Map<string, RebuiltThought>();
+  let chosen: string | undefined;
+  const apply = (event: AnyEvent): void => {
+    if (event.type === "tot_expand") {
+      const { candidates, ids = [], parent, depth } = event as EventOf<"tot_expand">;
+      for (const [index, text] of candidates.entries()) {
+        const id = ids[index] ?? "";
+        if (thoughts.has(id)) throw new Error(`thought ${id} was made twice`);
+        thoughts.set(id, { text, parent, depth, score: undefined, status: "open" });
+      }
+    } else if (event.type === "tot_evaluate") {
+      const { scores, ids = [], kept = [], chosen: best } = event as EventOf<"tot_evaluate">;
+      for (const [index, id] of ids.entries()) {
+        const thought = thoughts.get(id);
+        if (thought === undefined) throw new Error(`thought ${id} is judged, and nobody made it`);
+        thought.score = scores[index];
+        if (thought.status !== "abandoned") thought.status = kept.includes(id) ? "kept" : "pruned";
+      }
+      chosen = ids[best];
+    } else if (event.type === "tot_backtrack") {
+      const { from, to_depth } = event as EventOf<"tot_backtrack">;
+      for (let id = from; id !== undefined; id = thoughts.get(id)?.parent) {
+        const thought = thoughts.get(id);
+        if (thought === undefined) throw new Error(`thought ${id} is given up, and nobody made it`);
+        if ((thought.depth ?? 0) < to_depth) break;
+        thought.status = "abandoned";
+      }
+    }
+  };
+  for (const { event } of records) apply(event);
+  const path: string[] = [];
+  for (let id = chosen; id !== undefined; id = thoughts.get(id)?.parent) path.unshift(id);
+  return { thoughts, path };
+}

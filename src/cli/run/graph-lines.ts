@@ -1,0 +1,123 @@
+/**
+ * A graph of thoughts in lines: the plan, then each node as it begins, is done, fails or is skipped, and what was added
+ * on the way under the node it was added to. It writes nothing, and what it keeps is bounded, however large the graph.
+ */
+import { BoundedMap, type EventOf } from "../../protocol/index.ts";
+import { plural } from "../fit-text.ts";
+import { formatDuration, type Note } from "./format-note.ts";
+
+const MAX_NODES = 10_000;
+const MAX_TEXT = 300;
+/** Nodes of one plan, and what one of them needs. */
+const SHOWN_NODES = 15;
+const SHOWN_NEEDS = 4;
+
+interface Node {
+  readonly label: string;
+  /** Expansions it is inside of. */
+  readonly level: number;
+  readonly status: "planned" | "running" | "ended";
+  readonly startedAt?: number | undefined;
+}
+
+type GraphEvent = EventOf<"got_plan" | "got_node_start" | "got_node_complete" | "got_node_failed" | "got_expand">;
+type Edges = readonly (readonly string[])[];
+
+const STRANGER: Node = { label: "", level: 0, status: "planned" };
+
+export class GraphLines {
+  readonly #nodes = new BoundedMap<Node>(MAX_NODES);
+  #running = 0;
+  #ended = 0;
+
+  describe(event: GraphEvent, ts: number | undefined): readonly Note[] {
+    switch (event.type) {
+      case "got_plan": {
+        const { node_ids: ids, edges, labels } = event;
+        const title: Note = { style: "cyan", sign: "◆", name: "plan", text: plural(ids.length, "task") };
+        return [title, ...this.#add(ids, labels, edges, 0)];
+      }
+      case "got_expand": {
+        const { node_id, nodes_added, nodes = [], edges, labels } = event;
+        const level = this.findLevel(node_id) + 1;
+        const title: Note = { indent: level, style: "cyan", sign: "+", name: plural(nodes_added, "task") };
+        // That they come after the node they are in, and are named after it, need not be said.
+        const inner = edges?.filter(([from]) => from !== node_id);
+        return [{ ...title, text: `in ${node_id}` }, ...this.#add(nodes, labels, inner, level, `${node_id}.`)];
+      }
+      case "got_node_start": {
+        const { level, label } = this.#change(event.id, "running", ts);
+        return [{ indent: level, style: "cyan", sign: "▶", ...nameNode(event.id, label) }];
+      }
+      case "got_node_complete": {
+        const { level, startedAt } = this.#change(event.id, "ended");
+        const end = ts === undefined || startedAt === undefined ? "" : `(${formatDuration(ts - startedAt)})`;
+        // A heading is as good a summary as any, without its mark.
+        const summary = event.result_summary.replace(/^#{1,6} +/, "");
+        return [{ indent: level, style: "green", sign: "✓", ...nameNode(event.id, summary), end }];
+      }
+      default: {
+        const { level } = this.#change(event.id, "ended");
+        const [sign, style] = event.skipped === true ? (["–", "dim"] as const) : (["✗", "red"] as const);
+        return [{ indent: level, style, sign, ...nameNode(event.id, event.error) }];
+      }
+    }
+  }
+
+  /** Expansions that a node is inside of. */
+  findLevel(id: string): number {
+    return (this.#nodes.get(id) ?? STRANGER).level;
+  }
+
+  /** How far it is, in a few words. */
+  get summary(): string {
+    return `${this.#ended} of ${plural(this.#nodes.size, "task")} ended, ${this.#running} at work`;
+  }
+
+  #change(id: string, status: "running" | "ended", startedAt?: number): Node {
+    const before = this.#nodes.get(id) ?? STRANGER;
+    this.#running += Number(status === "running") - Number(before.status === "running");
+    this.#ended += Number(status === "ended") - Number(before.status === "ended");
+    const node = { ...before, status, startedAt: startedAt ?? before.startedAt };
+    this.#nodes.set(id, node);
+    return node;
+  }
+
+  #add(
+    ids: readonly string[],
+    labels: readonly string[] = [],
+    edges: Edges = [],
+    level: number,
+    prefix = "",
+  ): readonly Note[] {
+    for (const [i, id] of ids.entries())
+      if (!this.#nodes.has(id))
+        this.#nodes.set(id, { label: (labels[i] ?? "").slice(0, MAX_TEXT), level, status: "planned" });
+    const shown = ids.length > SHOWN_NODES ? ids.slice(0, SHOWN_NODES - 1) : ids;
+    const needs = listNeeds(shown, edges);
+    const shorten = (id: string): string => (id.startsWith(prefix) ? id.slice(prefix.length) : id);
+    const notes = shown.map((id, i): Note => {
+      const end = describeNeeds((needs.get(id) ?? []).map(shorten));
+      return { indent: level + 1, style: "dim", sign: "◦", ...nameNode(shorten(id), labels[i] ?? ""), end };
+    });
+    const more = ids.length - shown.length;
+    if (more > 0) notes.push({ indent: level + 1, style: "dim", sign: "…", name: "", text: `${more} more` });
+    return notes;
+  }
+}
+
+function nameNode(id: string, text: string): Pick<Note, "name" | "text"> {
+  return { name: text === "" ? id : `${id}:`, text };
+}
+
+function listNeeds(ids: readonly string[], edges: Edges): ReadonlyMap<string, readonly string[]> {
+  const needs = new Map(ids.map((id) => [id, [] as string[]]));
+  for (const [from, to] of edges) if (from !== undefined && to !== undefined) needs.get(to)?.push(from);
+  return needs;
+}
+
+function describeNeeds(needs: readonly string[]): string {
+  if (needs.length === 0) return "";
+  const more = needs.length - SHOWN_NEEDS;
+  return `← ${needs.slice(0, SHOWN_NEEDS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

@@ -1,0 +1,178 @@
+/**
+ * A search at work on a terminal. The thoughts of many node runs come all at once, which nobody could read; here they are
+ * short lines about what became of them, and one line that passes with the words of the moment.
+ *
+ * Invariant: a search of any size takes so many lines and no more.
+ */
+import { BoundedMap, type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
+import { plural } from "../fit-text.ts";
+import type { Note } from "./format-note.ts";
+import { GraphLines } from "./graph-lines.ts";
+import type { Place } from "./step-lines.ts";
+import { TreeLines } from "./tree-lines.ts";
+
+export interface ThoughtOutput {
+  readonly width: number;
+  /** A line that stays. */
+  note(note: Note): void;
+  /** A line that passes. */
+  progress(text: string): void;
+}
+
+/** Agents whose thoughts come from many node runs at once. */
+const SEARCHES: ReadonlySet<string> = new Set(["tot", "got"]);
+/** The node whose words are for the user. */
+const ANSWER = "answer";
+const MAX_LINES = 300;
+const MAX_SPANS = 10_000;
+/** Node runs inside each other. */
+const MAX_NESTING = 20;
+/** How often the passing line changes, and what it has of the words that came last. */
+const PROGRESS_MS = 120;
+const TAIL_CHARACTERS = 200;
+
+interface Span {
+  readonly name: string;
+  readonly parent: string | undefined;
+  /** The node of the graph that was begun in it. */
+  graphNode?: string;
+  tail: string;
+}
+
+export class ThoughtScreen {
+  readonly #output: ThoughtOutput;
+  readonly #spans = new BoundedMap<Span>(MAX_SPANS);
+  readonly #tree = new TreeLines();
+  readonly #graph = new GraphLines();
+  #isSearch = false;
+  #hasTree = false;
+  #lines = 0;
+  #leftOut = 0;
+  #lastProgress = -Infinity;
+
+  constructor(output: ThoughtOutput) {
+    this.#output = output;
+  }
+
+  /** True when the record is shown, or need not be: nothing is left to do for others. */
+  take({ envelope: { node_id, ts }, event }: EventRecord): boolean {
+    if (!isKnownEvent(event)) return false;
+    switch (event.type) {
+      case "run_start":
+        this.#isSearch = SEARCHES.has(event.agent ?? "");
+        return false;
+      case "node_enter":
+        if (node_id !== undefined) this.#spans.set(node_id, { name: event.id, parent: event.parent, tail: "" });
+        if (this.#isSearch && event.id === ANSWER) this.#conclude();
+        return false;
+      case "node_exit":
+        if (node_id !== undefined) this.#spans.delete(node_id);
+        return false;
+      case "run_end":
+        if (this.#isSearch) this.#tellLeftOut();
+        return false;
+      case "message_chunk":
+        return event.channel === "thought" && this.#think(node_id, event.content, ts);
+      case "reasoning_chunk":
+        return this.#think(node_id, event.content, ts);
+      case "reasoning_end":
+        return this.#isInner(node_id);
+      case "tot_expand":
+      case "tot_evaluate":
+      case "tot_backtrack":
+        this.#hasTree = true;
+        this.#print(this.#tree.describe(event, this.#output.width), ts);
+        return true;
+      case "got_node_start":
+        this.#begin(node_id, event);
+        this.#print(this.#graph.describe(event, ts), ts);
+        return true;
+      case "got_plan":
+      case "got_node_complete":
+      case "got_node_failed":
+      case "got_expand":
+        this.#print(this.#graph.describe(event, ts), ts);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** Words that are not to stay. */
+  isPassing({ envelope: { node_id }, event }: EventRecord): boolean {
+    const isThought =
+      event.type === "reasoning_chunk" ||
+      (event.type === "message_chunk" && (event as EventOf<"message_chunk">).channel === "thought");
+    return isThought && this.#isInner(node_id);
+  }
+
+  /** Where a record of this node run belongs; undefined outside of searches. */
+  locate(nodeId: string | undefined): Place | undefined {
+    if (!this.#isInner(nodeId)) return undefined;
+    let span = this.#spans.get(nodeId ?? "");
+    for (let i = 0; span !== undefined && i < MAX_NESTING; i++) {
+      const { graphNode: name, parent } = span;
+      if (name !== undefined) return { indent: this.#graph.findLevel(name) + 1, name };
+      span = parent === undefined ? undefined : this.#spans.get(parent);
+    }
+    return { indent: this.#tree.depth + 1, name: undefined };
+  }
+
+  #begin(nodeId: string | undefined, { id }: EventOf<"got_node_start">): void {
+    const span = this.#spans.get(nodeId ?? "");
+    if (span !== undefined) span.graphNode = id;
+  }
+
+  /** It belongs to the search, and not to the answer. */
+  #isInner(nodeId: string | undefined): boolean {
+    return this.#isSearch && this.#spans.get(nodeId ?? "")?.name !== ANSWER;
+  }
+
+  #think(nodeId: string | undefined, text: string, ts: number | undefined): boolean {
+    if (!this.#isInner(nodeId)) return false;
+    const span = this.#spans.get(nodeId ?? "");
+    if (span !== undefined) span.tail = (span.tail + text.slice(-TAIL_CHARACTERS)).slice(-TAIL_CHARACTERS);
+    const { name = span?.name ?? "" } = this.locate(nodeId) ?? {};
+    this.#pass(() => `${name} ${lastLine(span?.tail ?? text)}`, ts);
+    return true;
+  }
+
+  #pass(describe: () => string, ts = 0): void {
+    if (ts - this.#lastProgress < PROGRESS_MS) return;
+    this.#lastProgress = ts;
+    this.#output.progress(describe());
+  }
+
+  #print(notes: readonly Note[], ts: number | undefined): void {
+    for (const note of notes) {
+      if (this.#lines++ < MAX_LINES) this.#output.note(note);
+      else this.#leftOut++;
+    }
+    if (this.#leftOut > 0) this.#pass(() => this.#summary, ts);
+  }
+
+  /** The search is over. */
+  #conclude(): void {
+    this.#tellLeftOut();
+    for (const note of this.#tree.describePath()) this.#output.note(note);
+  }
+
+  get #summary(): string {
+    return this.#hasTree ? this.#tree.summary : this.#graph.summary;
+  }
+
+  #tellLeftOut(): void {
+    if (this.#leftOut > 0)
+      this.#output.note({
+        style: "dim",
+        sign: "…",
+        name: "",
+        text: `${plural(this.#leftOut, "more line")}: ${this.#summary}`,
+      });
+    this.#leftOut = 0;
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
+}

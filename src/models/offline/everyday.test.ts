@@ -1,0 +1,235 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { answerPrompt } from "./answer-prompt.ts";
+import { ask, callsOf, TOOLS, user } from "./ask-offline.contract.ts";
+
+const PLAN = "Write down what is needed | Put it in order | Do the first step | Check what is left | Finish it";
+const FRUIT = "table fruit,number | apples,3 | pears,5 | plums,8";
+const EXAMPLE = "an orange house, a green tree, a yellow sun";
+
+describe("the offline model shows", () => {
+  it.each<[string, ...string[]]>([
+    ["make a todo list: milk, bread, eggs", "todo milk | bread | eggs"],
+    ["Make a todo list with milk, bread and eggs", "todo milk | bread | eggs"],
+    ["Can you make me a to-do list: call mum", "todo call mum"],
+    ["Todo:\n- milk\n- bread", "todo milk | bread"],
+    ["make a todo list: 1. wash the car 2. buy milk.", "todo wash the car | buy milk"],
+    ["todo list for a trip: book a flight, pack", "todo Trip: book a flight | pack"],
+    [
+      "Make a todo list for moving house",
+      "todo Moving house: Sort out what to keep | Get boxes | Book a van | Pack room by room | Tell people the new address | Hand over the keys",
+    ],
+    ["I need a shopping list", "todo Bread | Milk | Eggs | Fruit | Vegetables"],
+    ["make a list: a, b, c", "todo a | b | c"],
+    ["待办清单：买牛奶、写周报", "todo 买牛奶 | 写周报"],
+    ["写一个待办清单，包括买菜、做饭", "todo 买菜 | 做饭"],
+    ["帮我列一个待办", "todo 写下需要什么 | 排好顺序 | 完成第一步 | 检查还剩什么 | 收尾"],
+    [
+      "帮我列一个搬家的待办清单",
+      "todo 搬家: 整理要留下的东西 | 准备纸箱 | 预约搬家车 | 按房间打包 | 通知新地址 | 交还钥匙",
+    ],
+  ])("to-do lists: %s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+
+  it.each<[string, ...string[]]>([
+    ["show a table of 3 5 8", "table no.,value | 1,3 | 2,5 | 3,8"],
+    ["a multiplication table up to 3", "table ×,1,2,3 | 1,1,2,3 | 2,2,4,6 | 3,3,6,9"],
+    ["times table of 7", `table ×,7 | ${Array.from({ length: 10 }, (_, n) => `${n + 1},${(n + 1) * 7}`).join(" | ")}`],
+    ["Show me a table of squares up to 3", "table n,n² | 1,1 | 2,4 | 3,9"],
+    ["make a table: name, age; Ann, 31; Bob, 29", "table name,age | Ann,31 | Bob,29"],
+    ["make a table: Ann, 31; Bob", "table 1,2 | Ann,31 | Bob,"],
+    ["make a table with columns name and age", "table name,age"],
+    ["put apples 3, pears 5 in a table", "table name,value | apples,3 | pears,5"],
+    ["make a table of red, green and blue", "table no.,item | 1,red | 2,green | 3,blue"],
+    ["show me a table", FRUIT],
+    ["表格：苹果 3，梨 5", "table 名称,数值 | 苹果,3 | 梨,5"],
+    ["用表格显示 3 5 8", "table 序号,数值 | 1,3 | 2,5 | 3,8"],
+    ["把苹果 3，梨 5 做成表格", "table 名称,数值 | 苹果,3 | 梨,5"],
+    ["乘法表到2", "table ×,1,2 | 1,1,2 | 2,2,4"],
+    ["帮我做个表", "table 水果,数量 | 苹果,3 | 梨,5 | 李子,8"],
+  ])("tables: %s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+
+  it.each<[string, ...string[]]>([
+    ["chart 3, 5, 8", "bar 1=3 2=5 3=8"],
+    ["Plot 1 2 3 4", "bar 1=1 2=2 3=3 4=4"],
+    ["bar chart of apples 3, pears 5", "bar apples=3 pears=5"],
+    ["bar chart of 3 apples and 5 pears", "bar apples=3 pears=5"],
+    ["show me a line chart of sales: Jan 3, Feb 5, Mar -4.5", "line sales: Jan=3 Feb=5 Mar=-4.5"],
+    ["draw a pie chart: a 30%, b 70%", "pie a=30 b=70"],
+    ["pie chart of a 1,200, b 3,400", "pie a=1200 b=3400"],
+    ["chart 100,200,300", "bar 1=100 2=200 3=300"],
+    ["show 3 5 8 as a line chart", "line 1=3 2=5 3=8"],
+    ["I would like a chart", "bar Jan=3 Feb=5 Mar=4 Apr=8"],
+    ["画一个折线图：一月 3，二月 5", "line 一月=3 二月=5"],
+    ["把苹果 3，梨 5 画成柱状图", "bar 苹果=3 梨=5"],
+    ["饼图：苹果３，梨５", "pie 苹果=3 梨=5"],
+    ["画个图表", "bar 一月=3 二月=5 三月=4 四月=8"],
+  ])("charts: %s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+
+  it.each<[string, ...string[]]>([
+    ["draw a red circle", "image a red circle"],
+    ["Please draw a house", "image an orange house"],
+    ["draw a red circle and a blue square", "image a red circle, a blue square"],
+    ["show me a picture of a tree", "image a green tree"],
+    ["show me an image", `image ${EXAMPLE}`],
+    ["画一个红色的圆", "image 红色的圆"],
+    ["给我画个太阳和一棵树", "image 黄色的太阳、绿色的树"],
+    ["给我看一张图片", "image 橙色的房子、绿色的树、黄色的太阳"],
+  ])("images: %s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+
+  it("nothing of the user's words in a picture", () => {
+    const [call] = ask('draw a red circle"><script>alert(1)</script>').calls;
+    expect(JSON.stringify(call)).not.toContain("script");
+  });
+
+  it("that a list is general and an example is one", () => {
+    const tell = (text: string, tool: string): string =>
+      answerPrompt(
+        [
+          user(text),
+          { role: "assistant", content: [{ type: "tool-call", toolCallId: "c", toolName: tool, input: {} }] },
+          {
+            role: "tool",
+            content: [
+              { type: "tool-result", toolCallId: "c", toolName: tool, output: { type: "text", value: "It is shown." } },
+            ],
+          },
+        ],
+        TOOLS,
+      ).text;
+    expect(tell("Make a todo list for a party", "write_todo_list")).toBe(
+      "Offline model: The list “Party” is there, with 5 items. Its items are general ones, as I know nothing about your plans; name your own after a colon.",
+    );
+    expect(tell("make a todo list: milk", "write_todo_list")).toBe("Offline model: The list is there, with 1 item.");
+    expect(tell("show me a table", "show_table")).toContain("only an example");
+    expect(tell("画个图表", "show_chart")).toBe(
+      "离线模型：柱状图已显示，共 4 个数。数字只是示例；可以在冒号后写上自己的数字。",
+    );
+    expect(tell("multiplication table up to 500", "show_table")).toContain("I stopped at 20.");
+  });
+});
+
+describe("the offline model takes several things at once", () => {
+  it.each<[string, ...string[]]>([
+    ["make a todo list: milk, bread and what time is it?", "todo milk | bread", "current_time"],
+    ["make a todo list and tell me what time it is", `todo ${PLAN}`, "current_time"],
+    ["draw a house and calculate 2+3", "image an orange house", "calculator 2+3"],
+    ["What is 2+3? Draw a star. Chart 1, 2.", "calculator 2+3", "image a yellow star", "bar 1=1 2=2"],
+    ["write hi to a.txt and show me a table", "write_file a.txt hi", FRUIT],
+    ["做一个表格：苹果 3，梨 5，然后现在几点？", "table 名称,数值 | 苹果,3 | 梨,5", "current_time"],
+    // What stands in a list or a table is no errand of its own; nor is a list in a text.
+    ["todo list: write hello to a.txt, delete b.txt", "todo write hello to a.txt | delete b.txt"],
+    ["make a todo list: 2+2, 3*3", "todo 2+2 | 3*3"],
+    ['write "todo list: milk" to a.txt', "write_file a.txt todo list: milk"],
+    ["把“待办清单：牛奶”写入 a.txt", "write_file a.txt 待办清单：牛奶"],
+  ])("%s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+
+  it("no more than eight", () => {
+    expect(callsOf("draw a star. ".repeat(20))).toHaveLength(8);
+  });
+});
+
+describe("the offline model does nothing about", () => {
+  it.each([
+    "what is a todo list?",
+    "I have a todo list",
+    "my todo list is long",
+    "todo list apps are bad",
+    "how do I make a todo list?",
+    "I don't want a todo list",
+    "什么是待办清单？",
+    "what is a table?",
+    "book a table for two",
+    "make a table for my kitchen",
+    "show me the table of contents",
+    "I like table tennis",
+    "The multiplication table up to 5 is easy",
+    "I made a table yesterday",
+    "这个表格是什么意思？",
+    "what is a bar chart?",
+    "chart the course to Mars in 2030",
+    "draw a graph of thoughts",
+    "plot a murder",
+    "The chart shows 3 things",
+    "how do I draw a circle?",
+    "draw a conclusion from this",
+    "看图说话",
+    "don't ask me for approval",
+    "do I need approval for this?",
+    "I asked for permission",
+    "需要我的批准吗",
+    "请问我可以用吗",
+    "one two three",
+    "三月加班",
+    "the work is done",
+  ])("%s", (text) => {
+    expect(callsOf(text)).toEqual([]);
+    expect(ask(text).error).toBeUndefined();
+  });
+});
+
+describe("the offline model, given anything", () => {
+  const word = fc.constantFrom(
+    ..."make a todo list: , and table of chart draw 画 一个 红色 圆 表格 ： 3 5.5 -2 apples 1,000 ; \n mark as done is show error 出 个 错 ask for approval first 先 同意 把 做成 折线图 two plus 三 加 五 . ? in x2 to a.txt write".split(
+      " ",
+    ),
+  );
+  const message = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.array(word, { maxLength: 40 }).map((words) => words.join(" ")),
+    fc.array(word, { maxLength: 40 }).map((words) => words.join("")),
+  );
+
+  it("says something, the same each time, with arguments that are JSON", () => {
+    fc.assert(
+      fc.property(message, (text) => {
+        const first = ask(text);
+        expect(ask(text)).toEqual(first);
+        expect(first.text !== "" || first.calls.length > 0).toBe(true);
+        for (const { name, input } of first.calls) {
+          expect(TOOLS.some((tool) => tool.name === name)).toBe(true);
+          expect(JSON.parse(JSON.stringify(input))).toEqual(input);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each(
+    [
+      " ",
+      "\n",
+      "把",
+      "画",
+      "make a ",
+      "make a table of ",
+      "todo list: ",
+      "show a in ",
+      "put 1 in a ",
+      "chart 1 ",
+      "a 1 ",
+      "1,",
+      "三加",
+      "two plus ",
+      "((1+",
+      "mark ",
+      "is done ",
+      "ask for ",
+      "出个错",
+      "an error ",
+      "write ",
+    ].map((part) => [part]),
+  )("takes little time over 100,000 characters of %j", (part) => {
+    const text = part.repeat(Math.ceil(100_000 / part.length));
+    ask(text);
+  });
+});

@@ -1,0 +1,144 @@
+/** The skill of images: draws plain things in plain colours. For the tool `show_image`. */
+import { type Colour, type Drawing, drawSvg, type Shape } from "./draw-svg.ts";
+import type { FoundErrand, Phrase, Skill } from "./errand.ts";
+import { matchSome } from "./match-some.ts";
+import { readBody } from "./read-body.ts";
+import { isChinese, isSpokenOf } from "./request-words.ts";
+
+export const images: Skill = {
+  abilities: [
+    {
+      tool: "show_image",
+      can: { en: "draw simple things", zh: "画简单的图" },
+      example: { en: "Draw a red circle and a house", zh: "画一个红色的圆" },
+    },
+  ],
+  find(text) {
+    const found: FoundErrand[] = [];
+    for (const one of [...findDrawn(text), ...findAny(text)])
+      if (!found.some((other) => one.at < other.end && other.at < one.end)) found.push(one);
+    return found;
+  },
+};
+
+interface Word<Name extends string> {
+  readonly name: Name;
+  readonly words: RegExp;
+  readonly zh: string;
+}
+
+const SHAPES: readonly (Word<Shape> & { readonly colour: Colour })[] = [
+  { name: "circle", words: /\b(?:circle|disc|ball|dot)s?\b|圆形|圆圈|圆|球/i, zh: "圆", colour: "blue" },
+  { name: "rectangle", words: /\brectangles?\b|长方形|矩形/i, zh: "长方形", colour: "blue" },
+  { name: "square", words: /\b(?:square|box)(?:es)?\b|正方形|方块|方形/i, zh: "正方形", colour: "blue" },
+  { name: "triangle", words: /\btriangles?\b|三角形?/i, zh: "三角形", colour: "green" },
+  { name: "star", words: /\bstars?\b|五角星|星星|星形/i, zh: "星星", colour: "yellow" },
+  { name: "heart", words: /\bhearts?\b|爱心|心形|红心/i, zh: "心", colour: "red" },
+  { name: "house", words: /\b(?:house|home|hut)s?\b|房子|房屋|小屋|屋子/i, zh: "房子", colour: "orange" },
+  { name: "tree", words: /\btrees?\b|大?小?树/i, zh: "树", colour: "green" },
+  { name: "sun", words: /\bsuns?\b|太阳/i, zh: "太阳", colour: "yellow" },
+  { name: "flower", words: /\bflowers?\b|花/i, zh: "花", colour: "pink" },
+  { name: "smiley", words: /\b(?:smiley|smile|smiling face|face|emoji)s?\b|笑脸|脸/i, zh: "笑脸", colour: "yellow" },
+];
+
+const COLOURS: readonly Word<Colour>[] = [
+  { name: "red", words: /\bred\b|红/i, zh: "红色" },
+  { name: "orange", words: /\borange\b|橙|橘/i, zh: "橙色" },
+  { name: "yellow", words: /\b(?:yellow|gold(?:en)?)\b|黄|金色/i, zh: "黄色" },
+  { name: "green", words: /\bgreen\b|绿/i, zh: "绿色" },
+  { name: "blue", words: /\bblue\b|蓝/i, zh: "蓝色" },
+  { name: "purple", words: /\b(?:purple|violet)\b|紫/i, zh: "紫色" },
+  { name: "pink", words: /\bpink\b|粉/i, zh: "粉色" },
+  { name: "brown", words: /\bbrown\b|棕|褐/i, zh: "棕色" },
+  { name: "black", words: /\bblack\b|黑/i, zh: "黑色" },
+  { name: "white", words: /\bwhite\b|白/i, zh: "白色" },
+  { name: "grey", words: /\bgr[ae]y\b|灰/i, zh: "灰色" },
+];
+
+const MAX_DRAWINGS = 6;
+const WORDS_AROUND = 60;
+
+/** Something is to be drawn; what, comes after. */
+const DRAW =
+  /\b(?:draw|paint|sketch)(?: me| us)?\s|\b(?:show|make|create|give|generate)(?: me| us)?(?: an?| the)? (?:image|picture|drawing|svg|pic) (?:of|with|showing)\s|\bshow me (?=(?:an?|the) (?:red|orange|yellow|green|blue|purple|pink|brown|black|white|gr[ae]y) )|画(?:一|个|出|只|颗|朵|张|幅|座|棵|条|下)*(?=\S)/gi;
+
+function findDrawn(text: string): readonly FoundErrand[] {
+  return matchSome(text, DRAW).flatMap((match) => {
+    const from = match.index + match[0].length;
+    const body = readBody(text, from);
+    const drawings = readDrawings(body.text.slice(0, MAX_DRAWINGS * WORDS_AROUND));
+    if (drawings.length === 0 || isSpokenOf(text, match.index)) return [];
+    return [createErrand({ at: match.index, end: body.end }, drawings, isChinese(match[0]))];
+  });
+}
+
+/** Each thing in its turn: "a red circle and a blue square", "红色的圆和蓝色的方块". */
+function readDrawings(words: string): readonly Drawing[] {
+  return words.split(/,| and | with | & |，|、|和|与|以及/i, MAX_DRAWINGS).flatMap((part) => {
+    // The last is what it is: "a house tree" is a tree, "圆形的房子" a house.
+    const named = SHAPES.map((shape) => ({ shape, at: lastIndexOf(shape.words, part) })).filter(({ at }) => at >= 0);
+    const [last] = named.sort((a, b) => b.at - a.at);
+    if (last === undefined || !isThing(part, isChinese(part))) return [];
+    const colour = COLOURS.find((one) => one.words.test(part))?.name ?? last.shape.colour;
+    return [{ shape: last.shape.name, colour }];
+  });
+}
+
+function lastIndexOf(words: RegExp, text: string): number {
+  const all = [...text.matchAll(new RegExp(words.source, "gi"))];
+  const last = all.at(-1);
+  return last === undefined ? -1 : last.index + last[0].length;
+}
+
+/** Not "a circle of friends around the house that my father built": a few words, and the thing among them. */
+function isThing(part: string, isZh: boolean): boolean {
+  return isZh ? part.trim().length <= 14 : part.trim().split(/\s+/).length <= 6;
+}
+
+const ANY =
+  /\b(?:show|draw|make|create|give|generate|send|display|paint|sketch)(?: me| us)? (?:an?|some|any|the|another) ?(?:sample |example |nice |small |little |test |random )?(?:image|picture|drawing|pic)\b(?=\s{0,4}(?:$|[.!?,;]|and\b|please\b|to\b))|(?:给我看|显示|展示|画|来|看|发|生成)(?:一|个|张|幅|副|下)*(?:示例)?(?:图片|图画|图像|图|画)(?=\s{0,4}(?:$|[。！？，.!?]|吧|看看|给我))/gi;
+const EXAMPLE: readonly Drawing[] = [
+  { shape: "house", colour: "orange" },
+  { shape: "tree", colour: "green" },
+  { shape: "sun", colour: "yellow" },
+];
+
+function findAny(text: string): readonly FoundErrand[] {
+  return matchSome(text, ANY)
+    .filter(({ index }) => !isSpokenOf(text, index))
+    .map((match) =>
+      createErrand({ at: match.index, end: match.index + match[0].length }, EXAMPLE, isChinese(match[0])),
+    );
+}
+
+/** True where somebody wants something drawn, whatever it is. */
+export function asksToDraw(text: string): boolean {
+  return /^\s{0,9}(?:(?:please|can you|could you) )?(?:(?:draw|paint|sketch) |(?:show|make|create|give|generate)(?: me)?(?: an?| the)? (?:image|picture|drawing) of )|^(?:请|帮我|给我)?画/i.test(
+    text,
+  );
+}
+
+/** What can be drawn, to say it. */
+export const DRAWABLE: Phrase = {
+  en: SHAPES.map(({ name }) => name).join(", "),
+  zh: SHAPES.map(({ zh }) => zh).join("、"),
+};
+
+function createErrand(
+  place: { readonly at: number; readonly end: number },
+  drawings: readonly Drawing[],
+  isZh: boolean,
+): FoundErrand {
+  const names = drawings.map(({ shape, colour }) => ({
+    en: `a ${colour} ${shape}`.replace(/^a (?=[aeiou])/, "an "),
+    zh: `${COLOURS.find(({ name }) => name === colour)?.zh ?? ""}的${SHAPES.find(({ name }) => name === shape)?.zh ?? ""}`,
+  }));
+  const about = { en: names.map(({ en }) => en).join(", "), zh: names.map(({ zh }) => zh).join("、") };
+  return {
+    tool: "show_image",
+    ...place,
+    about,
+    createInput: () => ({ svg: drawSvg(drawings), alt: isZh ? about.zh : about.en }),
+    tell: () => ({ en: `Here you see ${about.en}.`, zh: `画好了：${about.zh}。` }),
+  };
+}

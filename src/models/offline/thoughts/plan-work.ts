@@ -1,0 +1,207 @@
+/**
+ * Plans work as a graph of small tasks: parts that do not need each other side by side, then a node that combines them,
+ * and one that improves the whole. What is simple is a single node.
+ *
+ * Invariant: a plan is acyclic, connected, ends in one node and has no more nodes than it may.
+ */
+import type { Language } from "../errand.ts";
+import { findErrands } from "../find-errands.ts";
+import { findProject, type Project } from "./find-project.ts";
+import { splitTask } from "./split-task.ts";
+
+export interface PlannedNode {
+  readonly id: string;
+  readonly task: string;
+  readonly needs: readonly string[];
+  readonly operation: "generate" | "aggregate" | "refine" | "score";
+}
+
+type Part = readonly [id: string, task: string];
+
+export function planQuestion(question: string, maxNodes: number, language: Language): readonly PlannedNode[] {
+  const errands = findErrands(question);
+  if (errands.length > 1 && errands.every(({ tool, needsResults }) => tool === "calculator" && needsResults !== true)) {
+    const sums = errands.map(({ about }, index): Part => [`sum_${index + 1}`, WORDS[language].sum(about[language])]);
+    return joinParts(sums, ["together", WORDS[language].together], maxNodes) ?? planWhole(question);
+  }
+  const project = findProject(question, language);
+  return (project === undefined ? undefined : planProject(project, maxNodes, language)) ?? planWhole(question);
+}
+
+/** The same for a task that names several things. */
+export function planTask(task: string, maxNodes: number, language: Language): readonly PlannedNode[] {
+  const parts = nameParts(splitTask(task, language).map(({ item, task: text }) => [item, text]));
+  return joinParts(parts, ["together", task], maxNodes) ?? planWhole(task);
+}
+
+function planWhole(task: string): readonly PlannedNode[] {
+  const text = task.trim().slice(0, MAX_TASK).toWellFormed();
+  return [{ id: "reply", task: text === "" ? "?" : text, needs: [], operation: "generate" }];
+}
+
+/** Characters of a task. */
+const MAX_TASK = 1500;
+
+/** Undefined where there is no room for at least two parts. */
+function joinParts(parts: readonly Part[], end: Part, maxNodes: number): readonly PlannedNode[] | undefined {
+  const kept = parts.slice(0, maxNodes - 1);
+  if (kept.length < 2) return undefined;
+  return [...kept.map(generate), combine(end, kept)];
+}
+
+function planProject(project: Project, maxNodes: number, language: Language): readonly PlannedNode[] | undefined {
+  const words = WORDS[language];
+  const parts = listParts(project, language);
+  const what = nameProject(project, language);
+  const draft: Part = ["draft", words.draft[project.kind](what)];
+  // Two openings, of which the better is kept.
+  const opening: readonly PlannedNode[] =
+    project.kind === "report" && project.subjects.length === 1
+      ? [
+          generate(["opening_1", words.openings[0](what)]),
+          generate(["opening_2", words.openings[1](what)]),
+          { id: "opening", task: words.opening, needs: ["opening_1", "opening_2"], operation: "score" },
+        ]
+      : [];
+  const nodes = [
+    ...opening,
+    ...parts.map(generate),
+    combine(draft, [...(opening.length === 0 ? [] : [["opening", ""] as const]), ...parts]),
+    { id: "final", task: words.final, needs: ["draft"], operation: "refine" as const },
+  ];
+  return nodes.length <= maxNodes ? nodes : joinParts(parts, draft, maxNodes);
+}
+
+function nameProject(project: Project, language: Language): string {
+  return project.kind === "plan" ? project.subject : joinNames(project.subjects, language);
+}
+
+function joinNames(names: readonly string[], language: Language): string {
+  const [comma, and] = language === "zh" ? ["、", "和"] : [", ", " and "];
+  const first = names.slice(0, -1).join(comma);
+  return first === "" ? (names.at(-1) ?? "") : `${first}${and}${names.at(-1) ?? ""}`;
+}
+
+/** What a report and the like consists of, where it is not worked on in parts; undefined where the question is none. */
+export function listSections(
+  question: string,
+  language: Language,
+): { readonly title: string; readonly tasks: readonly string[] } | undefined {
+  const project = findProject(question, language);
+  if (project === undefined) return undefined;
+  const title = WORDS[language].draft[project.kind](nameProject(project, language));
+  return { title, tasks: listParts(project, language).map(([, task]) => task) };
+}
+
+function listParts(project: Project, language: Language): readonly Part[] {
+  const words = WORDS[language];
+  if (project.kind === "plan") {
+    const days = Array.from({ length: project.days }, (_, index): Part => [`day_${index + 1}`, words.day(index + 1)]);
+    const { goal, preparation, steps, risks } = words.plan;
+    const { subject } = project;
+    const middle: readonly Part[] = days.length > 0 ? days : [["steps", steps(subject)]];
+    return [["goal", goal(subject)], ...middle, ["preparation", preparation(subject)], ["risks", risks(subject)]];
+  }
+  const { kind, subjects } = project;
+  const [subject = ""] = subjects;
+  if (kind === "report" && subjects.length === 1) {
+    return Object.entries(words.aspects).map(([id, write]): Part => [id, write(subject)]);
+  }
+  const each = nameParts(subjects.map((name) => [name, words.describe(name)]));
+  return kind === "compare" ? [["criteria", words.criteria], ...each] : each;
+}
+
+const WORDS = {
+  en: {
+    sum: (expression: string) => `Calculate ${expression}`,
+    together: "Put the results together",
+    openings: [
+      (what: string) => `An opening with a question about ${what}`,
+      (what: string) => `An opening that says what ${what} is`,
+    ] as const,
+    opening: "The better opening",
+    aspects: {
+      background: (what: string) => `Background of ${what}`,
+      today: (what: string) => `Today's state of ${what}`,
+      arguments: (what: string) => `Arguments for and against ${what}`,
+      outlook: (what: string) => `Outlook for ${what}`,
+    },
+    describe: (what: string) => `About ${what}`,
+    criteria: "Criteria for the comparison",
+    day: (n: number) => `Day ${n}: morning, afternoon and evening`,
+    plan: {
+      goal: (what: string) => `Goal of the ${what}`,
+      steps: (what: string) => `Steps of the ${what}`,
+      preparation: (what: string) => `Preparation of the ${what}`,
+      risks: (what: string) => `Risks of the ${what}`,
+    },
+    draft: {
+      report: (what: string) => `Report on ${what}`,
+      compare: (what: string) => `Comparison: ${what}`,
+      plan: (what: string) => `Plan: ${what}`,
+    },
+    final: "Read it through, and put a summary at the end",
+  },
+  zh: {
+    sum: (expression: string) => `计算 ${expression}`,
+    together: "把结果合在一起",
+    openings: [(what: string) => `以提问引出${what}的开头`, (what: string) => `说明${what}是什么的开头`] as const,
+    opening: "选出较好的开头",
+    aspects: {
+      background: (what: string) => `${what}的背景`,
+      today: (what: string) => `${what}的现状`,
+      arguments: (what: string) => `${what}的优点和缺点`,
+      outlook: (what: string) => `${what}的前景`,
+    },
+    describe: (what: string) => `介绍${what}`,
+    criteria: "比较的标准",
+    day: (n: number) => `第 ${n} 天：上午、下午和晚上`,
+    plan: {
+      goal: (what: string) => `${what}的目标`,
+      steps: (what: string) => `${what}的步骤`,
+      preparation: (what: string) => `${what}的准备`,
+      risks: (what: string) => `${what}的风险`,
+    },
+    draft: {
+      report: (what: string) => `关于${what}的报告`,
+      compare: (what: string) => `比较：${what}`,
+      plan: (what: string) => `计划：${what}`,
+    },
+    final: "通读一遍，在最后加上小结",
+  },
+} as const;
+
+function generate([id, task]: Part): PlannedNode {
+  return { id, task, needs: [], operation: "generate" };
+}
+
+function combine([id, task]: Part, parts: readonly Part[]): PlannedNode {
+  return { id, task, needs: parts.map(([need]) => need), operation: "aggregate" };
+}
+
+const MAX_ID = 16;
+/** Names that others have in every plan. */
+const TAKEN = [
+  "together",
+  "criteria",
+  "draft",
+  "final",
+  "opening",
+  "opening_1",
+  "opening_2",
+  "answer",
+  "plan_graph",
+  "execute_graph",
+];
+
+/** Short ids made of the names themselves. */
+function nameParts(parts: readonly Part[]): readonly Part[] {
+  const taken = new Set(TAKEN);
+  return parts.map(([name, task], index): Part => {
+    const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+    const short = Array.from(words.join("_")).slice(0, MAX_ID).join("");
+    const id = short === "" || taken.has(short) ? `part_${index + 1}` : short;
+    taken.add(id);
+    return [id, task];
+  });
+}

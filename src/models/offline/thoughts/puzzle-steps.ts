@@ -1,0 +1,109 @@
+/**
+ * The moves of a Game of 24: two of the numbers left become one. A step is written in a line and read back from it; what
+ * is left is always worked out anew, whatever the line says.
+ */
+import type { Language } from "../errand.ts";
+import { combine, type Fraction, isSame, type Operator, readFraction, toNumber, writeFraction } from "./fraction.ts";
+import type { Puzzle } from "./read-puzzle.ts";
+
+/** A number that is left, and how it was made of those that were given. */
+export interface Item {
+  readonly value: Fraction;
+  readonly expression: string;
+  /** What holds the expression together at its top; undefined for a number. */
+  readonly operator?: Operator;
+}
+
+export interface Move {
+  readonly a: Fraction;
+  readonly operator: Operator;
+  readonly b: Fraction;
+  readonly result: Fraction;
+  /** All that is left after it, smallest first. */
+  readonly left: readonly Fraction[];
+}
+
+/** Every move that gives something else than the others do. No negative numbers: nothing that needs them needs a detour. */
+export function listMoves(left: readonly Fraction[]): readonly Move[] {
+  const moves = new Map<string, Move>();
+  for (const [i, one] of left.entries()) {
+    for (const [j, other] of left.entries()) {
+      if (i >= j) continue;
+      const [a, b] = toNumber(one) >= toNumber(other) ? [one, other] : [other, one];
+      const rest = left.filter((_, at) => at !== i && at !== j);
+      for (const [x, operator, y] of [
+        [a, "+", b],
+        [a, "-", b],
+        [a, "*", b],
+        [a, "/", b],
+        [b, "/", a],
+      ] as const) {
+        const result = combine(x, operator, y);
+        if (result === undefined) continue;
+        const after = sortNumbers([...rest, result]);
+        const key = writeNumbers(after);
+        if (!moves.has(key)) moves.set(key, { a: x, operator, b: y, result, left: after });
+      }
+    }
+  }
+  return [...moves.values()];
+}
+
+export function sortNumbers(numbers: readonly Fraction[]): readonly Fraction[] {
+  return [...numbers].sort((a, b) => toNumber(a) - toNumber(b));
+}
+
+export function writeNumbers(numbers: readonly Fraction[]): string {
+  return numbers.map(writeFraction).join(" ");
+}
+
+export function writeSum({ a, operator, b, result }: Omit<Move, "left">): string {
+  const second = operator === "/" && b.d > 1 ? `(${writeFraction(b)})` : writeFraction(b);
+  return `${writeFraction(a)} ${operator} ${second} = ${writeFraction(result)}`;
+}
+
+export function writeMove(move: Move, language: Language): string {
+  const left = writeNumbers(move.left);
+  return language === "zh" ? `${writeSum(move)}（剩下：${left}）` : `${writeSum(move)} (left: ${left})`;
+}
+
+const STEP = /(-?\d+(?:\/\d+)?)\)? ?([-+*/×÷x−]) ?\(?(-?\d+(?:\/\d+)?)\)? ?= ?(-?\d+(?:\/\d+)?)/;
+const SIGNS: Readonly<Record<string, Operator>> = { "×": "*", x: "*", "÷": "/", "−": "-" };
+/** A step is short; what is longer is none. */
+const MAX_STEP = 400;
+
+/** What is left after these steps, and how it came about; undefined where one of them is no move that can be made. */
+export function followSteps(puzzle: Puzzle, steps: readonly string[]): readonly Item[] | undefined {
+  let items: readonly Item[] = puzzle.numbers.map((value) => ({ value, expression: writeFraction(value) }));
+  for (const step of steps) {
+    const next = takeStep(items, step);
+    if (next === undefined) return undefined;
+    items = next;
+  }
+  return items;
+}
+
+function takeStep(items: readonly Item[], step: string): readonly Item[] | undefined {
+  const [, first = "", sign = "", second = "", gives = ""] = STEP.exec(step.slice(0, MAX_STEP)) ?? [];
+  const [a, b, result] = [first, second, gives].map(readFraction);
+  const operator = SIGNS[sign] ?? (sign as Operator);
+  if (a === undefined || b === undefined || result === undefined) return undefined;
+  const one = items.find(({ value }) => isSame(value, a));
+  const other = items.find((item) => item !== one && isSame(item.value, b));
+  if (one === undefined || other === undefined) return undefined;
+  const value = combine(a, operator, b);
+  if (value === undefined || !isSame(value, result)) return undefined;
+  const made = { value, expression: joinExpressions(one, operator, other), operator };
+  return [...items.filter((item) => item !== one && item !== other), made];
+}
+
+/** With no more parentheses than it needs. */
+function joinExpressions(one: Item, operator: Operator, other: Item): string {
+  const isTight = operator === "*" || operator === "/";
+  const isLoose = ({ operator: top }: Item): boolean => top === "+" || top === "-";
+  const left = isTight && isLoose(one) ? `(${one.expression})` : one.expression;
+  const needs =
+    other.operator !== undefined &&
+    (operator === "/" || (isTight && isLoose(other)) || (operator === "-" && isLoose(other)));
+  return `${left} ${operator} ${needs ? `(${other.expression})` : other.expression}`;
+}

@@ -1,0 +1,242 @@
+/**
+ * Recognises by its words what is asked on the way through a tree or a graph of thoughts, and takes it apart: the
+ * question, the steps or results so far, the task, the form of the answer. It knows no agent: whoever asks in these words
+ * is understood.
+ *
+ * Invariant: the form is read from the end of the message, so what a question or a result quotes of such a prompt is not
+ * taken for one. One pass over the text for each mark; nothing is searched for twice.
+ */
+
+export interface ThoughtStep {
+  readonly text: string;
+  /** Calls of tools, written as `name(arguments)`. */
+  readonly actions: readonly string[];
+  readonly observations: readonly string[];
+}
+
+export interface Known {
+  readonly id: string;
+  readonly task: string;
+  readonly text: string;
+}
+
+export interface Task {
+  readonly id: string;
+  readonly text: string;
+}
+
+export type Outcome = "solved" | "unsolved" | "dead";
+export type Work = "generate" | "aggregate" | "refine";
+
+export type TreeRequest =
+  | {
+      readonly kind: "propose";
+      readonly question: string;
+      readonly steps: readonly ThoughtStep[];
+      readonly max: number;
+    }
+  | { readonly kind: "sample" | "value"; readonly question: string; readonly steps: readonly ThoughtStep[] }
+  | { readonly kind: "vote"; readonly question: string; readonly candidates: readonly (readonly ThoughtStep[])[] }
+  | {
+      readonly kind: "conclude";
+      readonly question: string;
+      readonly steps: readonly ThoughtStep[];
+      readonly outcome: Outcome;
+    };
+
+interface GraphPart {
+  readonly question: string;
+  readonly known: readonly Known[];
+  readonly task: Task | undefined;
+}
+
+export type GraphRequest = GraphPart &
+  (
+    | { readonly kind: "plan"; readonly maxNodes: number }
+    | { readonly kind: "complexity" }
+    | { readonly kind: "score"; readonly ids: readonly string[] }
+    | { readonly kind: "work"; readonly work: Work }
+    | { readonly kind: "report"; readonly missing: readonly string[] }
+  );
+
+/** By what each form of answer is known. `opening`: what its part begins with, where that is of several paragraphs. */
+const FORMS: readonly { readonly kind: FormKind; readonly mark: string; readonly opening?: string }[] = [
+  { kind: "propose", mark: "One step per line" },
+  { kind: "sample", mark: "Write the next step only" },
+  { kind: "value", mark: '{"score":' },
+  { kind: "vote", mark: '{"best":', opening: "Candidate 1:" },
+  { kind: "answer", mark: "Write the final answer" },
+  { kind: "plan", mark: '{"nodes":', opening: "Split the work" },
+  { kind: "complexity", mark: '{"complex":', opening: "Would this task" },
+  { kind: "score", mark: '{"scores":', opening: "Rate each" },
+];
+
+type FormKind = Exclude<TreeRequest["kind"], "conclude"> | Exclude<GraphRequest["kind"], "report"> | "answer";
+
+const QUESTION = "Question:\n";
+const STEPS = "\n\nSteps so far:\n";
+const TASK = "\n\nTask ";
+const RESULT = "\n\nResult of ";
+const GAP = "\n\n";
+
+export function readThought(message: string): TreeRequest | GraphRequest | undefined {
+  if (!message.startsWith(QUESTION)) return undefined;
+  const form = findForm(message);
+  if (form === undefined) return undefined;
+  const asked = message.slice(form.start);
+  switch (form.kind) {
+    case "propose":
+      return { kind: "propose", ...readPath(message, form.start), max: readLimit(asked) ?? MAX_PROPOSALS };
+    case "sample":
+    case "value":
+      return { kind: form.kind, ...readPath(message, form.start) };
+    case "vote": {
+      // The last of them ends where it is asked which is the best, or at the form itself.
+      const end = asked.lastIndexOf("\nWhich candidate");
+      const listed = asked.slice(0, end >= 0 ? end : asked.lastIndexOf('\n{"best":'));
+      const candidates = splitNumbered(listed, (n) => `Candidate ${n}:\n`).map(readSteps);
+      return { kind: "vote", question: message.slice(QUESTION.length, form.start).trim(), candidates };
+    }
+    case "answer":
+      return /\bsteps\b/.test(asked)
+        ? { kind: "conclude", ...readPath(message, form.start), outcome: readOutcome(asked) }
+        : { kind: "report", ...readGraph(message, form.start, false), missing: readMissing(message, form.start) };
+    case "plan":
+      return {
+        kind: "plan",
+        ...readGraph(message, form.start, /\bon this task\b/.test(asked)),
+        maxNodes: readLimit(asked) ?? MAX_NODES,
+      };
+    case "complexity":
+      return { kind: "complexity", ...readGraph(message, form.start, true) };
+    case "score":
+      return { kind: "score", ...readGraph(message, form.start, true), ids: readIds(asked) };
+    case "work":
+      return { kind: "work", ...readGraph(message, form.start, true), work: readWork(asked) };
+  }
+}
+
+const MAX_PROPOSALS = 40;
+const MAX_NODES = 50;
+
+/** The form told last is the one that is asked for; a task with none after it is to be worked on. */
+function findForm(message: string): { readonly kind: FormKind; readonly start: number } | undefined {
+  let found: { readonly kind: FormKind; readonly mark: number; readonly opening: string | undefined } | undefined;
+  for (const { kind, mark, opening } of FORMS) {
+    const at = message.lastIndexOf(mark);
+    if (at > (found?.mark ?? 0)) found = { kind, mark: at, opening };
+  }
+  const task = findTask(message, message.length);
+  if (task !== undefined && task.at > (found?.mark ?? 0)) {
+    const start = message.lastIndexOf(GAP);
+    return start > task.at ? { kind: "work", start } : undefined;
+  }
+  if (found === undefined) return undefined;
+  const opened = found.opening === undefined ? -1 : message.lastIndexOf(GAP + found.opening, found.mark);
+  const start = opened >= 0 ? opened : message.lastIndexOf(GAP, found.mark);
+  return start < 0 ? undefined : { kind: found.kind, start };
+}
+
+function readPath(message: string, end: number): { readonly question: string; readonly steps: readonly ThoughtStep[] } {
+  const at = message.lastIndexOf(STEPS, end);
+  if (at < 0) return { question: message.slice(QUESTION.length, end).trim(), steps: [] };
+  return {
+    question: message.slice(QUESTION.length, at).trim(),
+    steps: readSteps(message.slice(at + STEPS.length, end)),
+  };
+}
+
+const OBSERVATION = "\n   Observation: ";
+const ACTION = "\n   Action: ";
+
+function readSteps(text: string): readonly ThoughtStep[] {
+  return splitNumbered(text, (n) => `${n}. `).map((step) => {
+    const [first = "", ...seen] = step.split(OBSERVATION);
+    const [said = "", ...actions] = first.split(ACTION);
+    return { text: said.trim(), actions: trimAll(actions), observations: trimAll(seen) };
+  });
+}
+
+function trimAll(texts: readonly string[]): readonly string[] {
+  return texts.map((text) => text.trim());
+}
+
+/** What stands after each number at the beginning of a line, as long as they go on in order. */
+function splitNumbered(text: string, write: (n: number) => string): readonly string[] {
+  const parts: string[] = [];
+  const lines = `\n${text.trim()}`;
+  let from = -1;
+  for (let n = 1, at = 0; ; n++) {
+    const mark = `\n${write(n)}`;
+    at = lines.indexOf(mark, at);
+    if (from >= 0) parts.push(lines.slice(from, at < 0 ? undefined : at));
+    if (at < 0) return parts;
+    from = at + mark.length;
+    // The next mark may follow at once.
+    at = from - 1;
+  }
+}
+
+function readGraph(message: string, end: number, hasTask: boolean): GraphPart {
+  const task = hasTask ? findTask(message, end) : undefined;
+  const until = task?.at ?? end;
+  const first = message.indexOf(RESULT);
+  const hasResults = first >= 0 && first < until;
+  return {
+    question: message.slice(QUESTION.length, hasResults ? first : until).trim(),
+    known: hasResults ? readResults(message.slice(first, until)) : [],
+    task: task === undefined ? undefined : { id: task.id, text: message.slice(task.from, end).trim() },
+  };
+}
+
+const TASK_HEAD = /\n\nTask (\S{1,200}):\n/y;
+
+function findTask(
+  message: string,
+  end: number,
+): { readonly id: string; readonly at: number; readonly from: number } | undefined {
+  const at = message.lastIndexOf(TASK, end);
+  TASK_HEAD.lastIndex = at;
+  const head = at < 0 ? null : TASK_HEAD.exec(message);
+  return head === null ? undefined : { id: head[1] ?? "", at, from: at + head[0].length };
+}
+
+function readResults(text: string): readonly Known[] {
+  const [results = ""] = text.split("\n\nMissing, because");
+  return results
+    .split(RESULT)
+    .slice(1)
+    .flatMap((part) => {
+      const open = part.indexOf(" (");
+      const close = part.indexOf("):\n", open);
+      if (open < 0 || close < 0) return [];
+      return [{ id: part.slice(0, open), task: part.slice(open + 2, close), text: part.slice(close + 3).trim() }];
+    });
+}
+
+function readMissing(message: string, end: number): readonly string[] {
+  const at = message.lastIndexOf("\n\nMissing, because", end);
+  if (at < 0) return [];
+  const [, ...lines] = message.slice(at, end).trim().split("\n");
+  return lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2));
+}
+
+/** Of the results that are to be rated, as the form names them. */
+function readIds(asked: string): readonly string[] {
+  return [...asked.matchAll(/"([^"\\\n]{1,200})"\s?:\s?0/g)].map(([, id = ""]) => id);
+}
+
+function readLimit(asked: string): number | undefined {
+  const [, limit] = /\bat most (\d{1,6})\b/.exec(asked) ?? [];
+  return limit === undefined ? undefined : Number(limit);
+}
+
+function readOutcome(asked: string): Outcome {
+  if (/without a complete answer/.test(asked)) return "unsolved";
+  return /without an answer|dead end/.test(asked) ? "dead" : "solved";
+}
+
+function readWork(asked: string): Work {
+  if (/\bcombine\b/i.test(asked)) return "aggregate";
+  return /\bimprove\b/i.test(asked) ? "refine" : "generate";
+}

@@ -1,0 +1,197 @@
+/**
+ * The skill of to-do lists: writes one, of the items the user names or of general ones for what it is about, and ticks
+ * items of those that are there. For the tools `write_todo_list` and `update_todo_item`.
+ */
+import type { FoundErrand, KnownList, Phrase, Skill } from "./errand.ts";
+import { suggestItems } from "./general-lists.ts";
+import { matchSome } from "./match-some.ts";
+import { type Body, readBody, skip } from "./read-body.ts";
+import { splitList } from "./read-entries.ts";
+import { isChinese, isSpokenOf, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
+
+export const todoLists: Skill = {
+  abilities: [
+    {
+      tool: "write_todo_list",
+      can: { en: "write a to-do list", zh: "列待办清单" },
+      example: { en: "Make a todo list: milk, bread, eggs", zh: "待办清单：买牛奶、写周报" },
+    },
+    {
+      tool: "update_todo_item",
+      can: { en: "tick its items", zh: "勾选条目" },
+      example: { en: "Mark milk as done", zh: "把买牛奶勾掉" },
+    },
+  ],
+  find: (text, lists) => [...findLists(text), ...findTicks(text, lists)],
+};
+
+/** True for a message that would tick something, if there were a list with it. */
+export function asksToTick(text: string): boolean {
+  return TICKS.some((pattern) => text.search(pattern) >= 0);
+}
+
+const NOUN = String.raw`(?:to[- ]?do(?:s| lists?)?|task list|check[- ]?list|shopping list|grocery list|packing list)\b`;
+const TRIGGER_EN = new RegExp(
+  `${REQUEST_EN} (?:${NOUN}|list(?=\\s{0,2}[:：]| of (?:things|what) to do))|(?<=^|[.!?,;] |please )(?:(?:an?|my|the|new) )?${NOUN}(?=\\s{0,4}(?:$|[:：]|for\\b|with\\b))|\\b${NOUN}(?=\\s{0,2}[:：])`,
+  "gi",
+);
+const NOUN_ZH = "(?:待办(?:清单|事项|列表|表)?|任务(?:清单|列表)|购物清单|清单|to-?do ?(?:list|清单|列表)?)";
+const TRIGGER_ZH = new RegExp(
+  `${REQUEST_ZH}(?:(?<topic>[^，。！？：:,\\s的个]{1,20})的?)??${NOUN_ZH}|${NOUN_ZH}(?=\\s{0,2}[:：])`,
+  "gi",
+);
+const TOPIC = /\s{1,4}(?:for|about|on) ((?:(?! with | and )[^:,;.!?\n]){1,80})/iy;
+const OPENING =
+  /\s{0,4}(?:[:：]|[,，]?\s?(?:with|containing|including|of|内容(?:是|为|有)?|包括|包含)(?: (?:the|these|items?|following)){0,3}\s?[:：]?)\s{0,4}/iy;
+
+function findLists(text: string): readonly FoundErrand[] {
+  const found: FoundErrand[] = [];
+  for (const match of [...matchSome(text, TRIGGER_EN), ...matchSome(text, TRIGGER_ZH)]) {
+    const at = match.index;
+    if (found.some((other) => at < other.end && other.at <= at) || isSpokenOf(text, at)) continue;
+    TOPIC.lastIndex = at + match[0].length;
+    const said = TOPIC.exec(text);
+    const topic = (match.groups?.["topic"] ?? said?.[1])?.trim().replace(/^(?:an?|the|my|our) /i, "");
+    const from = said === null ? at + match[0].length : TOPIC.lastIndex;
+    const start = skip(OPENING, text, from);
+    const numbered = readNumbered(text, start);
+    const body = numbered ?? readBody(text, start);
+    const items = numbered?.items ?? (start > from ? splitList(body.text) : []);
+    const general = items.length > 0 ? undefined : suggestItems(topic ?? match[0], isChinese(match[0]));
+    found.push(createList({ at, end: general === undefined ? body.end : from }, topic, general ?? { items }));
+  }
+  return found;
+}
+
+/** "1. wash the car 2. buy milk": its stops end no sentence. */
+function readNumbered(text: string, from: number): (Body & { readonly items: readonly string[] }) | undefined {
+  if (!/^\s{0,4}1[.)、]/.test(text.slice(from, from + 8))) return undefined;
+  const [words = ""] = text.slice(from, from + MAX_NUMBERED).split(/\n\s{0,4}\n/, 1);
+  const items = words
+    .split(/(?:^|[\s,，;；])\d{1,2}[.)、]\s{0,4}/)
+    .map((item) => item.trim().replace(/[,，;；.。]$/, ""));
+  return { text: words, end: from + words.length, items: items.filter((item) => item !== "") };
+}
+
+const MAX_NUMBERED = 2000;
+const NO_NOTE: Phrase = { en: "", zh: "" };
+
+function createList(
+  place: { readonly at: number; readonly end: number },
+  topic: string | undefined,
+  { items, note = NO_NOTE }: { readonly items: readonly string[]; readonly note?: Phrase },
+): FoundErrand {
+  const title = topic === undefined ? undefined : topic.charAt(0).toUpperCase() + topic.slice(1);
+  const named: Phrase =
+    title === undefined ? { en: "The list", zh: "清单" } : { en: `The list “${title}”`, zh: `清单“${title}”` };
+  return {
+    tool: "write_todo_list",
+    ...place,
+    about: { en: "a to-do list", zh: "待办清单" },
+    createInput: () => ({ ...(title === undefined ? {} : { title }), items: items.map((text) => ({ text })) }),
+    tell: () => ({
+      en: `${named.en} is there, with ${items.length} ${items.length === 1 ? "item" : "items"}.${note.en}`,
+      zh: `${named.zh}已列好，共 ${items.length} 项。${note.zh}`,
+    }),
+  };
+}
+
+const WHICH = String.raw`(?<which>[^.!?;\n，。！？；]{1,120}?)`;
+const TICKS: readonly RegExp[] = [
+  String.raw`\bmark ${WHICH} (?:as )?(?<not>not |un)?(?:done|finished|completed?)\b`,
+  String.raw`\b(?<not>un)?(?:tick|check)(?: off)? ${WHICH}(?: off)?(?=\s{0,4}(?:$|[.!?;\n]|please\b))`,
+  String.raw`\b(?:cross|strike) (?:off|out) ${WHICH}(?=\s{0,4}(?:$|[.!?;\n]|please\b))`,
+  String.raw`(?<=^|[.!?;,]\s)${WHICH} (?:is|are) (?<not>not )?(?:done|finished|completed?)\b`,
+  String.raw`\b(?:i am|i['’]m|i have) (?:done|finished) (?:with )?${WHICH}(?=\s{0,4}(?:$|[.!?;\n]))`,
+  String.raw`(?:把|将)\s?${WHICH}\s?(?:勾掉|勾上|打勾|划掉|(?:标记|标|设)(?:为|成)(?<not>未)?(?:已)?完成)`,
+  String.raw`(?<not>取消)?(?:勾掉|勾选|勾上|划掉|打勾)\s?${WHICH}(?=\s{0,4}(?:$|[.!?;\n，。！？；]))`,
+  String.raw`(?<=^|[，。！？；])(?:我)?${WHICH}(?:已经)?(?:完成|做完|买好|办好|搞定)了`,
+].map((source) => new RegExp(source, "gi"));
+
+interface KnownItem {
+  readonly listId: string;
+  readonly itemId: string;
+  readonly text: string;
+}
+
+function findTicks(text: string, lists: readonly KnownList[]): readonly FoundErrand[] {
+  if (lists.length === 0) return [];
+  const found: FoundErrand[] = [];
+  for (const pattern of TICKS) {
+    for (const match of matchSome(text, pattern)) {
+      const { which = "", not } = match.groups ?? {};
+      const [at, end] = [match.index, match.index + match[0].length];
+      if (found.some((other) => at < other.end && other.at < end)) continue;
+      for (const item of findItems(which, lists)) found.push(createTick(at, end, item, not === undefined));
+    }
+  }
+  return found;
+}
+
+/** What is meant by "milk and bread", "item 2", "the first"; nothing where one of them is not there. */
+function findItems(which: string, lists: readonly KnownList[]): readonly KnownItem[] {
+  const named = findItem(which, lists, isNamed);
+  if (named !== undefined) return [named];
+  const parts = which.split(/,| and |，|、|和/i).map((part) => findItem(part, lists, isMeant));
+  return parts.every((item) => item !== undefined) ? parts : [];
+}
+
+type Item = KnownList["items"][number];
+
+function findItem(
+  words: string,
+  lists: readonly KnownList[],
+  fits: (item: Item, words: string) => boolean,
+): KnownItem | undefined {
+  const plain = words
+    .trim()
+    .toLowerCase()
+    .replaceAll(/^(?:the |my |item |task ){1,3}|["'“”「」]/g, "");
+  if (plain === "") return undefined;
+  for (const { id: listId, items } of lists) {
+    const item = items.find((one) => isNamed(one, plain)) ?? items.find((one) => fits(one, plain));
+    if (item !== undefined) return { listId, itemId: item.id, text: item.text };
+  }
+  return undefined;
+}
+
+/** By its text, or by its place in the list. */
+function isNamed({ id, text }: Item, words: string): boolean {
+  return text.toLowerCase() === words || readPlace(words) === id;
+}
+
+/** Characters around the name of an item that do not make it another: "the bread from the baker". */
+const MAX_AROUND = 12;
+
+function isMeant({ text }: Item, words: string): boolean {
+  const item = text.toLowerCase();
+  return (
+    words.length > 1 && (item.includes(words) || (words.includes(item) && words.length <= item.length + MAX_AROUND))
+  );
+}
+
+const ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
+const PLACE = /^(?:#|no\.? ?|number )?(\d{1,3})$|^第\s?(\d{1,3})\s?[项个条]?$/;
+
+/** "2", "the second one", "第二项". */
+function readPlace(words: string): string | undefined {
+  const [, number, counted] = PLACE.exec(words) ?? [];
+  const ordinal = ORDINALS.indexOf(words.replace(/ (?:one|item|task)$/, ""));
+  const chinese = "一二三四五六七八九十".indexOf(/^第([一二三四五六七八九十])[项个条]?$/.exec(words)?.[1] ?? "?");
+  const place = Math.max(ordinal, chinese) + 1;
+  return number ?? counted ?? (place > 0 ? `${place}` : undefined);
+}
+
+function createTick(at: number, end: number, { listId, itemId, text }: KnownItem, completed: boolean): FoundErrand {
+  return {
+    tool: "update_todo_item",
+    at,
+    end,
+    about: completed ? { en: `tick “${text}”`, zh: `勾选“${text}”` } : { en: `untick “${text}”`, zh: `取消“${text}”` },
+    createInput: () => ({ list_id: listId, item_id: itemId, completed }),
+    tell: () =>
+      completed
+        ? { en: `“${text}” is marked as done.`, zh: `“${text}”已勾选。` }
+        : { en: `“${text}” is open again.`, zh: `“${text}”已取消勾选。` },
+  };
+}

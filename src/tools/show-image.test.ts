@@ -1,0 +1,181 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findEventFault, type ImageEvent, type JsonObject, type LoomEvent } from "../protocol/index.ts";
+import { findSvgFault } from "./find-svg-fault.ts";
+import { runToolCall } from "./run-tool-call.ts";
+import { createImageTool, type ImageToolOptions } from "./show-image.ts";
+import { createToolbox } from "./toolbox.ts";
+
+async function show(input: JsonObject, options: ImageToolOptions = {}) {
+  const events: LoomEvent[] = [];
+  const call = { callId: "c1", name: "show_image", input, rawInput: "" };
+  const { result, isError } = await runToolCall(call, createToolbox([createImageTool(options)]), {
+    sessionId: "s1",
+    runId: "r1",
+    signal: new AbortController().signal,
+    emit: (event) => void events.push(event),
+    ready: async () => undefined,
+    requestApproval: async () => Promise.reject(new Error("nobody is asked")),
+  });
+  for (const event of events) expect(findEventFault(event)).toBeUndefined();
+  const images = events.filter((event): event is ImageEvent & LoomEvent => event.type === "image");
+  return { result, isError, images };
+}
+
+const decode = (url: string): string => Buffer.from(url.split(",")[1] ?? "", "base64").toString("utf8");
+const SVG = '<svg viewBox="0 0 9 9"><circle cx="5" cy="5" r="4" fill="red"/></svg>';
+const PIXEL = "data:image/png;base64,iVBORw0KGgo=";
+
+describe("show_image", () => {
+  it("shows an SVG as data that a browser takes for one", async () => {
+    const { result, images } = await show({ svg: ` ${SVG}\n`, alt: "a red circle" });
+    expect(result).toBe("The image is shown to the user: a red circle");
+    expect(images).toMatchObject([{ type: "image", media_type: "image/svg+xml", alt: "a red circle" }]);
+    expect(images[0]?.url).toMatch(/^data:image\/svg\+xml;base64,/);
+    expect(decode(images[0]?.url ?? "")).toBe(SVG.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"'));
+    const named = SVG.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"').replace("red", "蓝");
+    expect(decode((await show({ svg: named, alt: "x" })).images[0]?.url ?? "")).toBe(named);
+  });
+
+  it("shows pixels that are given as data", async () => {
+    expect((await show({ url: PIXEL, alt: "a dot" })).images).toEqual([
+      { type: "image", url: PIXEL, media_type: "image/png", alt: "a dot" },
+    ]);
+  });
+
+  it("shows addresses of the hosts it was told, and no others", async () => {
+    const hosts = ["Example.org"];
+    const url = "https://example.org/a.png?size=2";
+    expect((await show({ url, alt: "x" }, { hosts })).images).toEqual([{ type: "image", url, alt: "x" }]);
+    for (const other of [
+      "https://example.org.evil.test/a.png",
+      "https://evil.test/?example.org",
+      "https://user:secret@example.org/a.png",
+      "http://example.org/a.png",
+      "https://example.org:8443/a.png",
+    ]) {
+      const { images, isError } = await show({ url: other, alt: "x" }, { hosts });
+      expect([other, images.length, isError]).toEqual([other, 0, true]);
+    }
+    const port = "https://example.org:8443/a.png";
+    expect((await show({ url: port, alt: "x" }, { hosts: ["example.org:8443"] })).images).toHaveLength(1);
+    const refused = await show({ url, alt: "x" });
+    expect(refused).toMatchObject({ images: [], isError: true });
+    expect(refused.result).toBe("Images of example.org may not be shown; draw it as an SVG. Nothing was shown.");
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ alt: "x" }, "Give `svg` or `url`"],
+    [{ alt: "x", svg: SVG, url: PIXEL }, "and not both"],
+    [{ svg: SVG }, "`alt`: is missing"],
+    [{ alt: "x", url: "javascript:alert(1)" }, "must be the data of an image"],
+    [{ alt: "x", url: "file:///etc/passwd" }, "must be the data of an image"],
+    [{ alt: "x", url: "data:text/html;base64,aaaa" }, "must be the data of an image"],
+    [{ alt: "x", url: "data:image/svg+xml;base64,aaaa" }, "An SVG is given as text"],
+    [{ alt: "x", url: 'data:image/png;base64,aa"onerror=' }, "must be the data of an image"],
+    [{ alt: "x", url: `data:image/png;base64,${"a".repeat(600_000)}` }, "may have 500000 characters"],
+    [{ alt: "x", svg: `<svg>${" ".repeat(200_000)}</svg>` }, "may have 200000"],
+  ])("refuses %.80j", async (input, words) => {
+    const { result, isError, images } = await show(input);
+    expect(images).toEqual([]);
+    expect(isError).toBe(true);
+    expect(result).toContain(words);
+  });
+
+  it("has a limit of its own for what is drawn", async () => {
+    expect((await show({ svg: SVG, alt: "x" }, { maxSvgCharacters: 20 })).result).toContain("may have 20");
+  });
+});
+
+describe("an SVG", () => {
+  const inside = (text: string): string => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">${text}</svg>`;
+
+  it.each([
+    "",
+    '<g transform="rotate(5)"><path d="M0 0L1 1Z" stroke-width="2"/></g>',
+    "<text x='1' y='2'>Tom &amp; Ann: 1 &lt; 2, 图</text>",
+    '<defs><linearGradient id="g"><stop offset="0" stop-color="#fff"/></linearGradient></defs><rect fill="url(#g)"/>',
+    '<title>Data: https://example.org</title><rect aria-label="data: a &amp; b"/>',
+    "<rect\n  x='1'\n/>",
+  ])("may have %s", (text) => {
+    expect(findSvgFault(inside(text))).toBeUndefined();
+  });
+
+  it.each([
+    "<script>alert(1)</script>",
+    "<SCRIPT/>",
+    '<rect onload="alert(1)"/>',
+    '<rect ONLOAD="alert(1)"/>',
+    '<a href="https://evil.test"><rect/></a>',
+    '<image href="https://evil.test/a.png"/>',
+    '<use href="#a"/>',
+    '<use xlink:href="https://evil.test/a.svg#a"/>',
+    "<style>@import 'https://evil.test';</style>",
+    '<rect style="fill:url(https://evil.test)"/>',
+    '<rect style="fill:red"/>',
+    '<rect href="a.svg"/>',
+    '<rect class="a"/>',
+    '<rect fill="red" filter="url(#a)"/>',
+    '<rect fill="url(https://evil.test/#a)"/>',
+    '<rect fill="URL ( //evil.test )"/>',
+    '<rect fill="u\\72l(//evil.test)"/>',
+    '<rect fill="&#117;rl(//evil.test)"/>',
+    '<rect fill="url(#a) url(//evil.test)"/>',
+    "<foreignObject><body/></foreignObject>",
+    '<animate attributeName="href" values="javascript:alert(1)"/>',
+    '<set attributeName="onload" to="x"/>',
+    "<!-- a comment -->",
+    "<![CDATA[x]]>",
+    "<?xml-stylesheet href='https://evil.test'?>",
+    "<svg/>",
+    '<rect xmlns="http://www.w3.org/1999/xhtml"/>',
+    '<svg:script xmlns:svg="http://www.w3.org/2000/svg"/>',
+    "<rect x=1/>",
+    "<rect x='1' x='2'/>",
+    "<rect",
+    "<g>",
+    "</g>",
+    "<g></rect>",
+    "</svg><svg>",
+    "a & b",
+    "&evil;",
+    "]]>",
+    "\u0000",
+    "\ud800",
+    `${"<g>".repeat(40)}${"</g>".repeat(40)}`,
+  ])("may not have %j", (text) => {
+    expect(findSvgFault(inside(text))).toBeTypeOf("string");
+  });
+
+  it.each([
+    "",
+    "hello",
+    "<rect/>",
+    `<!DOCTYPE svg [<!ENTITY a "b">]>${SVG}`,
+    `<?xml version="1.0"?>${SVG}`,
+    `${SVG}x`,
+    `x${SVG}`,
+    SVG + SVG,
+  ])("is not %j", (text) => {
+    expect(findSvgFault(text)).toBeTypeOf("string");
+  });
+
+  it("is judged whatever it is, in little time, and is plain when it passes", () => {
+    const part = fc.constantFrom(
+      ...'<svg> </svg> <g> </g> <rect /> < > / <script> fill="red" onload=\'x\' href="#a" url( &amp; & \' " text <!-- ]]> = xmlns'.split(
+        " ",
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
+        const svg = inside(parts.join(" "));
+        if (findSvgFault(svg) === undefined) expect(svg).not.toMatch(/<script|<[^>]*\s(?:onload|href)\s*=|<!/i);
+      }),
+      { numRuns: 500 },
+    );
+    for (const text of ["<", "<svg", "<g ", " ", "&amp;", '<rect fill="', "url(", 'fill="a" ', "<g>", "url  "]) {
+      findSvgFault(inside(text.repeat(Math.floor(190_000 / text.length))));
+      findSvgFault(inside(`<rect fill="${text.replaceAll(/[<"]/g, "").repeat(10_000)}"/>`));
+    }
+  });
+});

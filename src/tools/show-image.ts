@@ -1,0 +1,91 @@
+/**
+ * An image for the user to look at, as a tool: an SVG the model has drawn, or a small one given as data. Addresses are
+ * shown only where an option names their hosts: a page that shows one calls it, and what a model was tricked into
+ * writing there would leave the house.
+ */
+import { Buffer } from "node:buffer";
+import type { ImageEvent } from "../protocol/index.ts";
+import { shorten } from "./describe-failure.ts";
+import { defineTool } from "./define-tool.ts";
+import { describeInput } from "./describe-input.ts";
+import { findSvgFault, MAX_SVG_CHARACTERS } from "./find-svg-fault.ts";
+import { toolResult } from "./tool-result.ts";
+import type { Tool } from "./tool.ts";
+
+export interface ImageToolOptions {
+  /** Hosts, `host` or `host:port`, whose images may be shown by their https address; none when absent. */
+  readonly hosts?: readonly string[];
+  /** Characters of an SVG; 200,000 when absent. */
+  readonly maxSvgCharacters?: number;
+}
+
+interface ImageInput {
+  readonly svg?: string;
+  readonly url?: string;
+  readonly alt: string;
+}
+
+const MAX_URL = 500_000;
+const MAX_ADDRESS = 2000;
+/** Pixels only: an SVG as data would not have been judged. */
+const DATA = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64,[A-Za-z0-9+/]+={0,2}$/;
+
+type Image = Omit<ImageEvent, "type" | "alt">;
+type Read = { readonly image: Image } | { readonly fault: string };
+
+/** The tool `show_image`. */
+export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACTERS }: ImageToolOptions = {}): Tool {
+  const allowed = new Set(hosts.map((host) => host.toLowerCase()));
+  const addresses = allowed.size === 0 ? "" : `, or an https address at ${shorten([...allowed].join(", "), 500)}`;
+  return defineTool({
+    name: "show_image",
+    description:
+      "Shows the user an image. Draw it as an SVG of plain shapes, paths and text, without scripts, styles or links; " +
+      `or give an image as a data: URL${addresses}.`,
+    input: describeInput<ImageInput>({
+      type: "object",
+      properties: {
+        svg: { type: "string", minLength: 1, description: "The image as SVG; this or `url`" },
+        url: { type: "string", minLength: 1, description: `data:image/png;base64,…${addresses}` },
+        alt: { type: "string", minLength: 1, maxLength: 1000, description: "What the image shows, in words" },
+      },
+      required: ["alt"],
+    }),
+    // Not to be run twice: it would show twice.
+    execute: ({ svg, url, alt }, { show }) => {
+      const read = readImage(svg, url, allowed, maxSvgCharacters);
+      if ("fault" in read) return toolResult({ text: `${read.fault}. Nothing was shown.`, isError: true });
+      show({ type: "image", ...read.image, alt });
+      return `The image is shown to the user: ${shorten(alt, 200)}`;
+    },
+  });
+}
+
+function readImage(svg: string | undefined, url: string | undefined, hosts: ReadonlySet<string>, maxSvg: number): Read {
+  if ((svg === undefined) === (url === undefined)) return { fault: "Give `svg` or `url`, and not both" };
+  if (svg !== undefined) return readSvg(svg.trim(), maxSvg);
+  if (url === undefined || url.length > MAX_URL) return { fault: `\`url\` may have ${MAX_URL} characters` };
+  const [, mediaType] = DATA.exec(url) ?? [];
+  if (mediaType !== undefined) return { image: { url, media_type: mediaType } };
+  if (/^data:image\/svg/i.test(url)) return { fault: "An SVG is given as text, in `svg`" };
+  return readAddress(url, hosts);
+}
+
+function readSvg(svg: string, maxCharacters: number): Read {
+  const fault = findSvgFault(svg, maxCharacters);
+  if (fault !== undefined) return { fault: `The SVG cannot be shown: ${fault}` };
+  // Without it a browser takes the file for any XML.
+  const named = /^<svg[^>]*\sxmlns\s*=/.test(svg)
+    ? svg
+    : svg.replace(/^<svg/, '<svg xmlns="http://www.w3.org/2000/svg"');
+  const data = Buffer.from(named, "utf8").toString("base64");
+  return { image: { url: `data:image/svg+xml;base64,${data}`, media_type: "image/svg+xml" } };
+}
+
+function readAddress(address: string, hosts: ReadonlySet<string>): Read {
+  const url = address.length > MAX_ADDRESS ? null : URL.parse(address);
+  if (url === null || url.protocol !== "https:" || url.username !== "" || url.password !== "")
+    return { fault: "`url` must be the data of an image, such as data:image/png;base64,…" };
+  if (!hosts.has(url.host)) return { fault: `Images of ${shorten(url.host, 100)} may not be shown; draw it as an SVG` };
+  return { image: { url: url.href } };
+}

@@ -1,0 +1,111 @@
+// A tree of thoughts at the Game of 24, with the model that needs no key: it proposes and rates real steps, and the search
+// finds what exhaustive search says is there. Every answer is worked out again.
+import { describe, expect, it } from "vitest";
+import { agent, type AgentOptions } from "../../src/agents/index.ts";
+import { RECEIVER_LIMITS } from "../../src/client/limits.ts";
+import { SessionFold } from "../../src/client/view/session-fold.ts";
+import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
+import { rebuildTree } from "../../src/agents/tot/tree-script.contract.ts";
+import { countSolutions, findMistake, readNumbers, SOLVABLE, UNSOLVABLE } from "./game-of-24.ts";
+import { eventsOf } from "./stage.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+/** All hundred in the long mode; else every fifth or so, and always the three that are known to be hard. */
+const solvable = LONG ? SOLVABLE : SOLVABLE.filter((_, index) => index < 3 || index % 5 === 0);
+const unsolvable = LONG ? UNSOLVABLE : UNSOLVABLE.filter((_, index) => index % 6 === 0);
+
+type Options = Omit<Extract<AgentOptions, { readonly kind: "tot" }>, "kind">;
+
+async function play(puzzle: string, options: Options = {}) {
+  const log = await createLog();
+  const player = agent({ provider: "offline", kind: "tot", ...options });
+  await using session = await player.openSession(log, "table");
+  const run = await player.answer(session, `Game of 24: ${puzzle}`);
+  const { status } = await run.ended;
+  const records = await expectValid(log, "table");
+  const reply = eventsOf(records, "reply")[0]?.reply ?? "";
+  const mistake = findMistake(reply, readNumbers(puzzle));
+  const { size } = rebuildTree(records).thoughts;
+  return { puzzle, status, reply, mistake, isSolved: mistake === undefined, thoughts: size, records };
+}
+
+describe("the exhaustive search", () => {
+  it("says of the hundred what is known of them", () => {
+    expect([SOLVABLE.length, UNSOLVABLE.length]).toEqual([60, 40]);
+    expect(new Set([...SOLVABLE, ...UNSOLVABLE]).size).toBe(100);
+    for (const puzzle of SOLVABLE) expect([puzzle, countSolutions(readNumbers(puzzle)) > 0]).toEqual([puzzle, true]);
+    for (const puzzle of UNSOLVABLE) expect([puzzle, countSolutions(readNumbers(puzzle))]).toEqual([puzzle, 0]);
+  });
+
+  it("knows a right answer from a wrong one", () => {
+    expect(findMistake("8 / (3 - 8 / 3) = 24, with every number used once.", [3, 3, 8, 8])).toBeUndefined();
+    expect(findMistake("It is (10 - 4) * (13 - 9) = 24.", [4, 9, 10, 13])).toBeUndefined();
+    expect(findMistake("(10 - 4) * (13 - 8) = 24", [4, 9, 10, 13])).toContain("numbers");
+    expect(findMistake("10 - 4 * (13 - 9) = 24", [4, 9, 10, 13])).toBe("10 - 4 * (13 - 9) is -6/1");
+    expect(findMistake("4 * 9 - 10 / (13 - ) = 24", [4, 9, 10, 13])).toContain("cannot be read");
+    expect(findMistake("I found no way to make 24.", [1, 1, 1, 1])).toContain("no expression");
+  });
+});
+
+describe("a tree of thoughts at the Game of 24", () => {
+  it.each(["breadth", "depth"] as const)(
+    "finds all that can be found, in %s",
+    async (strategy) => {
+      for (const puzzle of solvable) {
+        const { status, mistake, reply, thoughts, records } = await play(puzzle, { strategy });
+        expect([puzzle, status, mistake, reply]).toEqual([puzzle, "completed", undefined, reply]);
+        expect(eventsOf(records, "error")).toEqual([]);
+        expect(thoughts).toBeLessThan(400);
+      }
+    },
+    600_000,
+  );
+
+  it.each(["breadth", "depth"] as const)(
+    "says that it found nothing where there is nothing, in %s",
+    async (strategy) => {
+      for (const puzzle of unsolvable) {
+        const { status, isSolved, reply } = await play(puzzle, { strategy });
+        expect([puzzle, status, isSolved]).toEqual([puzzle, "completed", false]);
+        expect(reply).toMatch(/no way/u);
+      }
+    },
+    600_000,
+  );
+
+  it("goes back where a branch is dead, and the events say from where to where", async () => {
+    const { records } = await play("3 3 8 8", { beam: 1 });
+    const backtracks = eventsOf(records, "tot_backtrack");
+    expect(backtracks.length).toBeGreaterThan(0);
+    const { thoughts, path } = rebuildTree(records);
+    for (const { from = "" } of backtracks) expect(thoughts.get(from)?.status).toBe("abandoned");
+    for (const id of path) expect([id, thoughts.get(id)?.status]).toEqual([id, "kept"]);
+  });
+
+  it.each(["breadth", "depth"] as const)("is shown as it was searched, in %s", async (strategy) => {
+    for (const puzzle of [...solvable.slice(0, 4), ...unsolvable.slice(0, 2)]) {
+      const { records } = await play(puzzle, { strategy });
+      const fold = new SessionFold("table", RECEIVER_LIMITS);
+      for (const record of records) fold.apply(record, true);
+      const { thoughts, path } = rebuildTree(records);
+      const tree = fold.snapshot().turns[0]?.tree;
+      expect(tree?.path).toEqual(path);
+      expect(
+        tree?.thoughts.map(({ id, text, parent, depth, score, status }) => [
+          id,
+          { text, parent, depth, score, status },
+        ]),
+      ).toEqual([...thoughts]);
+    }
+  });
+
+  it("finds less with a narrow beam, where it may not go back", async () => {
+    const found = { greedy: 0, wide: 0 };
+    for (const puzzle of solvable) {
+      if ((await play(puzzle, { beam: 1, maxBacktracks: 0 })).isSolved) found.greedy++;
+      if ((await play(puzzle, { beam: 5, maxBacktracks: 0 })).isSolved) found.wide++;
+    }
+    expect(found.greedy).toBeLessThan(found.wide);
+    expect(found.wide).toBeLessThanOrEqual(solvable.length);
+  }, 600_000);
+});

@@ -1,0 +1,39 @@
+/** The screen of a run on streams that remember, for tests of what a person is shown. */
+import { Readable, Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import { RunScreen } from "../src/cli/run/run-screen.ts";
+import { createTerminal } from "../src/cli/terminal.ts";
+import type { AnyEvent } from "../src/protocol/index.ts";
+
+/** Both streams in the order they were written, and each by itself. */
+export function createScreen({ out, err }: { readonly out?: number; readonly err?: number }) {
+  const written = { all: "", out: "", err: "" };
+  const open = (name: "out" | "err", columns: number | undefined) => {
+    const sink = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        const text = chunk.toString();
+        written[name] += text;
+        written.all += text;
+        done();
+      },
+    });
+    return Object.assign(sink, { isTTY: columns !== undefined, columns }) as unknown as NodeJS.WriteStream;
+  };
+  const stdin = Readable.from([]) as unknown as NodeJS.ReadStream;
+  return { written, screen: new RunScreen(createTerminal(stdin, open("out", out), open("err", err))) };
+}
+
+export async function show(
+  screen: RunScreen,
+  ...events: readonly (AnyEvent & { readonly at?: string })[]
+): Promise<void> {
+  for (const { at, ...event } of events) {
+    const envelope = { session_id: "s", run_id: "r", event_id: 1, ts: 0, ...(at === undefined ? {} : { node_id: at }) };
+    await screen.show({ envelope, event });
+  }
+}
+
+/** The lines a person is left with: not what was shown over and erased again. */
+export function readLeft(written: string): readonly string[] {
+  return stripVTControlCharacters(written.replaceAll(/[^\n]*\r\p{Cc}\[K/gu, "")).split("\n");
+}

@@ -1,0 +1,309 @@
+/** The offline model reads what the agents ask, in their own words: where a prompt changes, this notices. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as graph from "../../src/agents/got/prompts.ts";
+import { readPlan } from "../../src/agents/got/read-plan.ts";
+import * as tree from "../../src/agents/tot/prompts.ts";
+import { callModel } from "../../src/models/call-model.ts";
+import type { ModelMessage, ModelTool } from "../../src/models/model.ts";
+import { OfflineModel } from "../../src/models/offline-model.ts";
+import { answerThought } from "../../src/models/offline/thoughts/answer-thought.ts";
+import { readThought } from "../../src/models/offline/thoughts/read-thought.ts";
+import { recordListener } from "../../src/models/record-listener.contract.ts";
+
+const CALCULATOR: ModelTool = {
+  name: "calculator",
+  description: "Calculates",
+  inputSchema: { type: "object", properties: { expression: { type: "string" } } },
+};
+const asked = (question: string) => ({ system: undefined, history: [], question });
+const node = (task: string, id = "x") => ({ id, task, needs: [], operation: "generate" as const });
+const say = (prompt: readonly ModelMessage[], tools: readonly ModelTool[] = []) => answerThought(prompt, tools, 1);
+const textOf = (prompt: readonly ModelMessage[]): string => {
+  const { content = "" } = prompt.at(-1) ?? {};
+  return typeof content === "string"
+    ? content
+    : content.map((part) => (part.type === "text" ? part.text : "")).join("");
+};
+const lastLine = (prompt: readonly ModelMessage[]): unknown => JSON.parse(say(prompt)?.text.split("\n").at(-1) ?? "");
+
+const KNOWN = [
+  { id: "a", task: "Part (one): first", text: "One.\n\nTwo." },
+  { id: "b", task: "second", text: "Three." },
+];
+const PATH = [{ text: "think" }, { text: "call", actions: ["calculator({})"], observations: ["4", "5\n6"] }];
+const STEPS = [
+  { text: "think", actions: [], observations: [] },
+  { text: "call", actions: ["calculator({})"], observations: ["4", "5\n6"] },
+];
+
+/** All that is asked, about a question that may hold anything. */
+function listPrompts(question: string): readonly (readonly [prompt: readonly ModelMessage[], reading: object])[] {
+  const of = asked(question);
+  const task = { id: "x", text: "do it" };
+  return [
+    [tree.askForProposals(of, PATH, 7), { kind: "propose", steps: STEPS, max: 7 }],
+    [tree.askForProposals(of, [], 7), { kind: "propose", steps: [], max: 7 }],
+    [tree.askForSample(of, PATH), { kind: "sample", steps: STEPS }],
+    [tree.askForValue(of, PATH), { kind: "value", steps: STEPS }],
+    [tree.askForVote(of, [PATH, PATH.slice(0, 1)]), { kind: "vote", candidates: [STEPS, STEPS.slice(0, 1)] }],
+    [tree.askForAnswer(of, PATH, "solved"), { kind: "conclude", steps: STEPS, outcome: "solved" }],
+    [tree.askForAnswer(of, PATH, "unsolved"), { kind: "conclude", steps: STEPS, outcome: "unsolved" }],
+    [tree.askForAnswer(of, [], "dead"), { kind: "conclude", steps: [], outcome: "dead" }],
+    [graph.askForPlan(of, 9), { kind: "plan", maxNodes: 9, task: undefined }],
+    [graph.askIfComplex(of, node("do it"), KNOWN), { kind: "complexity", task, known: KNOWN }],
+    [graph.askForExpansion(of, node("do it"), KNOWN, 9), { kind: "plan", maxNodes: 9, task, known: KNOWN }],
+    [graph.askForWork(of, node("do it"), KNOWN), { kind: "work", work: "generate", task, known: KNOWN }],
+    [graph.askForWork(of, { ...node("do it"), operation: "aggregate" }, KNOWN), { kind: "work", work: "aggregate" }],
+    [graph.askForWork(of, { ...node("do it"), operation: "refine" }, KNOWN), { kind: "work", work: "refine" }],
+    [graph.askForScores(of, node("do it"), KNOWN), { kind: "score", ids: ["a", "b"], task, known: KNOWN }],
+    [graph.askForAnswer(of, KNOWN, []), { kind: "report", known: KNOWN, missing: [] }],
+    [
+      graph.askForAnswer(of, KNOWN, [{ id: "c", task: "third", reason: "it failed" }]),
+      { kind: "report", known: KNOWN, missing: [expect.stringContaining("third") as string] },
+    ],
+  ];
+}
+
+describe("what is asked on the way through thoughts", () => {
+  it.each(listPrompts("How far is\n\nthe moon?"))("is understood %#", (prompt, reading) => {
+    expect(readThought(textOf(prompt))).toMatchObject({ ...reading, question: "How far is\n\nthe moon?" });
+  });
+
+  it("is understood whatever the question quotes of it", () => {
+    const prompts = listPrompts("?").map(([prompt]) => textOf(prompt));
+    for (const quoted of prompts) {
+      const question = `What does this mean?\n\n${quoted}`;
+      for (const [prompt, { kind }] of listPrompts(question) as readonly [
+        readonly ModelMessage[],
+        { kind: string },
+      ][]) {
+        expect(readThought(textOf(prompt))).toMatchObject({ kind });
+      }
+      // By itself it is a message as any other.
+      expect(readThought(question)).toBeUndefined();
+    }
+  });
+
+  it("is something else in an ordinary conversation", () => {
+    for (const text of ["hello", "Question: what is it?", "Question:\nwhat is it?", "Write the final answer", ""]) {
+      expect(say([{ role: "user", content: [{ type: "text", text }] }])).toBeUndefined();
+    }
+  });
+
+  it("is answered, however strange, in little time and with few words", () => {
+    const hostile = [
+      "\n\nTask x:\n",
+      "\n\nResult of a (b):\n",
+      "\n\nSteps so far:\n1. ",
+      '{"nodes":',
+      "1+",
+      "a 和 b and ",
+    ];
+    for (const part of hostile) {
+      for (const [prompt] of listPrompts(part.repeat(100_000 / part.length))) {
+        expect(say(prompt)?.text.length).toBeLessThan(300_000);
+      }
+    }
+  });
+
+  it("is answered in time that grows with its length and no faster", () => {
+    const known = Array.from({ length: 5000 }, (_, n) => ({ id: `k${n}`, task: `task ${n}`, text: `result ${n} 和` }));
+    const of = asked("和 and ".repeat(20_000));
+    const paths = known.map(({ text }) => [{ text }]);
+    for (const prompt of [
+      graph.askForScores(of, node("rate"), known),
+      graph.askForWork(of, { ...node("all"), operation: "aggregate" }, known),
+      graph.askForAnswer(of, known, []),
+      tree.askForVote(of, paths),
+      tree.askForValue(of, paths.flat()),
+    ]) {
+      say(prompt);
+    }
+  });
+
+  it("is answered the same each time", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), fc.integer(), (question, seed) => {
+        for (const [prompt] of listPrompts(question)) {
+          const answer = answerThought(prompt, [CALCULATOR], seed);
+          expect(answer).toEqual(answerThought(prompt, [CALCULATOR], seed));
+          expect(answer?.text !== "" || answer.calls.length > 0).toBe(true);
+        }
+      }),
+      { numRuns: 60, seed: 6 },
+    );
+  });
+});
+
+describe("the offline model in a tree of thoughts", () => {
+  it.each([
+    ["What is 17*23 and 2+2?", "Offline model: 17*23 = 42. 2+2 = 42."],
+    ["计算 17*23", "离线模型：17*23 = 42。"],
+    ["hello", "Offline model: Hello."],
+    ["blub blub", "Offline model: I follow fixed rules"],
+    ["Write a report on tea", "Offline model: This is an outline by fixed rules, not knowledge.\n\n## Report on tea"],
+  ])("comes to an end with %j", (question, expected) => {
+    const path: { text: string; actions?: string[]; observations?: string[] }[] = [];
+    for (let depth = 0; depth < 5; depth++) {
+      const step = say(tree.askForProposals(asked(question), path, 5), [CALCULATOR]);
+      const [call] = step?.calls ?? [];
+      if (call === undefined) path.push({ text: step?.text.split("\n")[0] ?? "" });
+      else path.push({ text: "…", actions: [`calculator(${JSON.stringify(call.input)})`], observations: ["42"] });
+      const { score, solved } = lastLine(tree.askForValue(asked(question), path)) as { score: number; solved: boolean };
+      expect(score).toBeGreaterThan(0.5);
+      expect(solved).toBe(call === undefined);
+      if (!solved) continue;
+      expect(say(tree.askForAnswer(asked(question), path, "solved"))?.text).toContain(expected);
+      expect(lastLine(tree.askForVote(asked(question), [[], path]))).toEqual({ best: 2, solved: true });
+      return;
+    }
+    expect.unreachable("it went on and on");
+  });
+
+  it("says what it has, where the search is over without an answer", () => {
+    const path = [{ text: "calculator({})", observations: ["4"] }];
+    expect(say(tree.askForAnswer(asked("What is 2+2?"), path, "unsolved"))?.text).toBe("Offline model: 2+2 = 4.");
+    expect(say(tree.askForAnswer(asked("What is 2+2?"), [], "dead"))?.text).toContain("I cannot do that");
+  });
+});
+
+describe("the offline model in a graph of thoughts", () => {
+  it.each([
+    ["Write a report on tea", 9],
+    ["Compare cats, dogs and mice", 6],
+    ["Plan a two-day trip to Rome", 7],
+    ["写一份关于茶的报告", 9],
+    ["比较猫和狗", 5],
+    ["What is 2+2 and 3*3?", 3],
+    ["hello", 1],
+    ["Game of 24: 4 9 10 13", 1],
+  ])("plans %j", (question, count) => {
+    const outcome = readPlan(say(graph.askForPlan(asked(question), 50))?.text ?? "", 50);
+    expect(outcome).toMatchObject({ ok: true });
+    if (outcome.ok) expect(outcome.plan.nodes).toHaveLength(count);
+    const again = graph.askForPlanAgain(graph.askForPlan(asked(question), 50), "no", "there is no JSON object in it");
+    expect(readPlan(say(again)?.text ?? "", 50)).toEqual(outcome);
+  });
+
+  it("plans anything so that it can be carried out, within its limit", () => {
+    const word = fc.constantFrom(
+      "compare",
+      "and",
+      "report on",
+      "write a",
+      "plan a",
+      "3 day",
+      "trip",
+      "cats",
+      "dogs",
+      ",",
+      "1+1",
+      "比较",
+      "和",
+      "猫",
+      "的报告",
+      "写一份关于",
+      "answer",
+      "draft",
+      "__proto__",
+      "🦊",
+    );
+    const question = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(" "));
+    fc.assert(
+      fc.property(question, fc.integer({ min: 1, max: 12 }), (text, max) => {
+        expect(readPlan(say(graph.askForPlan(asked(text), max))?.text ?? "", max)).toMatchObject({ ok: true });
+        const expansion = say(graph.askForExpansion(asked(text), node(text), [], max))?.text ?? "";
+        expect(readPlan(expansion, max)).toMatchObject({ ok: true });
+      }),
+      { numRuns: 200, seed: 6 },
+    );
+  });
+
+  it("finds complex what names several things, and none of its parts", () => {
+    const of = asked("Write a report on tea");
+    expect(lastLine(graph.askIfComplex(of, node("Arguments for and against tea"), []))).toEqual({ complex: true });
+    expect(lastLine(graph.askIfComplex(of, node("Background of cats and dogs", "a.b"), []))).toEqual({
+      complex: false,
+    });
+    expect(lastLine(graph.askIfComplex(of, node("Outlook for tea"), []))).toEqual({ complex: false });
+    expect(lastLine(graph.askIfComplex(of, node("make 24 from 1, 2 and 3"), []))).toEqual({ complex: false });
+    expect(lastLine(graph.askIfComplex(of, node("write hi to a.txt and read a.txt"), []))).toEqual({ complex: false });
+    const plan = readPlan(say(graph.askForExpansion(of, node("Arguments for and against tea"), [], 9))?.text ?? "", 9);
+    if (!plan.ok) expect.unreachable(plan.fault);
+    for (const { task, operation } of plan.plan.nodes) {
+      if (operation === "generate")
+        expect(lastLine(graph.askIfComplex(of, node(task), []))).toEqual({ complex: false });
+    }
+  });
+
+  it("works sums out with a tool, and goes on from its result", () => {
+    const prompt = graph.askForWork(asked("What is 2+2 and 3*3?"), node("Calculate 2+2"), []);
+    expect(say(prompt, [CALCULATOR])?.calls).toEqual([{ name: "calculator", input: { expression: "2+2" } }]);
+    const call = { toolCallId: "c", toolName: "calculator" };
+    const done: readonly ModelMessage[] = [
+      ...prompt,
+      { role: "assistant", content: [{ type: "tool-call", ...call, input: {} }] },
+      { role: "tool", content: [{ type: "tool-result", ...call, output: { type: "text", value: "4" } }] },
+    ];
+    expect(say(done, [CALCULATOR])?.text).toBe("2+2 = 4.");
+    const late = "You have used all rounds you may use tools in. Write the result now, with what you know.";
+    expect(say([...done, { role: "user", content: [{ type: "text", text: late }] }])?.text).toBe("2+2 = 4.");
+  });
+
+  it("says of a text without knowledge that it is an outline, and of the reply who wrote it", () => {
+    const of = asked("Write a report on tea");
+    const text = say(graph.askForWork(of, node("Background of tea"), []))?.text ?? "";
+    expect(text).toMatch(/^Background of tea \(outline\): /);
+    const known = [
+      { id: "a", task: "Background of tea", text },
+      { id: "b", task: "Outlook for tea", text: "Outlook for tea (outline): x." },
+    ];
+    const combined = say(graph.askForWork(of, { ...node("Report on tea"), operation: "aggregate" }, known))?.text ?? "";
+    expect(combined).toMatch(
+      /^## Report on tea\n\n### Background of tea \(outline\)\n\nWhere .*\n\n### Outlook for tea/,
+    );
+    const draft = [{ id: "draft", task: "Report on tea", text: combined }];
+    const refined = say(graph.askForWork(of, { ...node("Improve"), operation: "refine" }, draft))?.text ?? "";
+    expect(refined).toBe(`${combined}\n\nIn short: 2 parts.`);
+    const reply = say(graph.askForAnswer(of, [{ ...draft[0], id: "final", task: "…", text: refined }], []))?.text;
+    expect(reply).toBe(`Offline model: This is an outline by fixed rules, not knowledge.\n\n${refined}`);
+  });
+
+  it("rates what it is asked to rate, from 0 to 1", () => {
+    const { scores } = lastLine(graph.askForScores(asked("tea"), node("The better one"), KNOWN)) as {
+      scores: Record<string, number>;
+    };
+    expect(Object.keys(scores)).toEqual(["a", "b"]);
+    for (const score of Object.values(scores)) expect(score >= 0 && score <= 1).toBe(true);
+  });
+
+  it.each(["fail", "About fail", "please fail", "介绍出错", "Work on this: fail"])(
+    "fails on request: %s",
+    async (task) => {
+      const messages = graph.askForWork(asked("x"), node(task), []);
+      const call = callModel(new OfflineModel(), { messages }, recordListener().listener);
+      await expect(call).rejects.toMatchObject({
+        code: "model_failed",
+        message: expect.stringContaining("asked to fail") as string,
+      });
+    },
+  );
+
+  it.each(["Why startups fail", "Background of failure", "常见的出错原因"])(
+    "and not where the word only stands there: %s",
+    (task) => {
+      expect(say(graph.askForWork(asked("x"), node(task), []))?.error).toBeUndefined();
+    },
+  );
+
+  it("streams all of it as any model would", async () => {
+    for (const [messages] of listPrompts("Compare 17*23 and 2+2")) {
+      const { told, listener } = recordListener();
+      const { text, calls, usage } = await callModel(new OfflineModel(), { messages, tools: [CALCULATOR] }, listener);
+      expect(text !== "" || calls.length > 0).toBe(true);
+      expect(told.length).toBeGreaterThan(2);
+      expect(usage.completionTokens).toBeGreaterThan(0);
+    }
+  });
+});
