@@ -24,6 +24,7 @@ import type { Tool } from "../tools/tool.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import type { AgentContext, AgentKind, AgentKindName } from "./agent-kind.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
+import { flattenTools } from "./flatten-tools.ts";
 import { createGot, type GotOptions } from "./got/got.ts";
 import { createReact, type ReactOptions } from "./react/react.ts";
 import { isBlank } from "./run-messages.ts";
@@ -105,8 +106,9 @@ export class Agent {
   }
 
   /** What a session needs to be this agent's; also for `recoverOrphans`. */
-  serve(log: Log): Required<Pick<SessionOptions, "onRun" | "resume" | "isIdempotent">> {
+  serve(log: Log): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent">> {
     return {
+      agent: this.kind,
       onRun: async (run, { source }) => {
         await this.carryOut(log, run, { source });
       },
@@ -140,7 +142,8 @@ export class Agent {
 
   /** A call that waits for the user needs its tool: where it is missing, the run is left to whoever has it. */
   #canResume({ run, calls }: DeadRun): boolean {
-    if (run.agent !== undefined && run.agent !== this.kind) return false;
+    // A name that is no kind is one somebody gave the agent.
+    if (KINDS.has(run.agent ?? "") && run.agent !== this.kind) return false;
     return calls.every(({ asked, name = "" }) => asked === undefined || this.#toolbox.find(name) !== undefined);
   }
 
@@ -170,8 +173,10 @@ export class Agent {
     const { system, settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const conversation = this.#recall(log, sessionId);
-    const [model, history] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
+    const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
     this.#forgetOldest();
+    // A search offers tools now and then; a conversation with calls in it would have to offer them always.
+    const history = this.kind === "react" ? before : flattenTools(before);
     const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     return {
       sessionId,
@@ -223,7 +228,13 @@ export class Agent {
   }
 }
 
+const KINDS: ReadonlySet<string> = new Set<AgentKindName>(["react", "tot", "got"]);
+
 function createKind(options: AgentOptions): AgentKind {
+  const { kind = "react" } = options;
+  // Somebody who writes no types would take a reply without its form for one that has it.
+  if (kind !== "react" && "answer" in options && options.answer !== undefined)
+    throw new LoomError("graph_invalid", `an answer with a form is for the kind react, not for ${kind}`);
   switch (options.kind) {
     case undefined:
     case "react":
@@ -233,10 +244,7 @@ function createKind(options: AgentOptions): AgentKind {
     case "got":
       return createGot(options);
     default:
-      throw new LoomError(
-        "graph_invalid",
-        `there is no agent of the kind ${JSON.stringify((options as { kind: unknown }).kind)}`,
-      );
+      throw new LoomError("graph_invalid", `there is no agent of the kind ${JSON.stringify(kind)}`);
   }
 }
 

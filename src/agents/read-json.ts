@@ -6,8 +6,9 @@ import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 
 /** Characters from the end that are looked at: whoever says more has not answered. */
 const MAX_CHARACTERS = 400_000;
-/** Objects that are tried. */
+/** Objects that are tried, and characters of all that are tried from a brace on. */
 const MAX_TRIES = 100;
+const MAX_PARSED = 500_000;
 
 export function readLastObject(text: string): JsonObject | undefined {
   const read = text.slice(-MAX_CHARACTERS);
@@ -23,7 +24,7 @@ export function readLastObject(text: string): JsonObject | undefined {
 function readBehindOpenBrace(text: string): JsonObject | undefined {
   const end = text.lastIndexOf("}") + 1;
   let from = -1;
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let parsed = 0; parsed < MAX_PARSED; parsed += end - from) {
     from = text.indexOf("{", from + 1);
     if (from < 0 || from >= end) return undefined;
     const found = parse(text.slice(from, end));

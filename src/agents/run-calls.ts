@@ -13,12 +13,21 @@ export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | 
   readonly span: Part["span"];
   /** The model's text of arguments that are no JSON object, by call. */
   readonly malformed?: { readonly [callId: string]: string };
+  readonly watch?: CallWatch;
+}
+
+/** For one who has something to give away while calls wait for the user. */
+export interface CallWatch {
+  /** Around each question. */
+  wait<T>(asking: () => Promise<T>): Promise<T>;
+  /** Told at the end of each call. */
+  end(): void;
 }
 
 export async function runCalls(
   { run, sessionId, toolbox, onError }: AgentContext,
   calls: readonly ToolCallPart[],
-  { span, signal, ready, endedCalls, malformed = {} }: RunCallsOptions,
+  { span, signal, ready, endedCalls, malformed = {}, watch }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
   const { nodeId } = span;
   const host: ToolHost = {
@@ -32,10 +41,13 @@ export async function runCalls(
       return known === undefined ? undefined : { asked: known.asked, started: known.state === "started" };
     },
     ready: () => ready(),
-    requestApproval: (request) => run.requestApproval(request, { nodeId }),
+    requestApproval: (request) => {
+      const ask = () => run.requestApproval(request, { nodeId });
+      return watch === undefined ? ask() : watch.wait(ask);
+    },
     ...(onError === undefined ? {} : { onError }),
   };
-  const going = calls.map(async ({ toolCallId: callId, toolName: name, input }): Promise<ToolOutcome> => {
+  const perform = async ({ toolCallId: callId, toolName: name, input }: ToolCallPart): Promise<ToolOutcome> => {
     const ended = endedCalls.get(callId);
     if (ended !== undefined) {
       const { result, is_error: isError, output } = ended;
@@ -44,7 +56,8 @@ export async function runCalls(
     const raw = Object.hasOwn(malformed, callId) ? malformed[callId] : undefined;
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
     return runToolCall(call, toolbox, host);
-  });
+  };
+  const going = calls.map((call) => perform(call).finally(() => watch?.end()));
   // All come to their end before the node does, or its siblings would write into a span that is closed.
   const settled = await Promise.allSettled(going);
   return settled.map((outcome) => {

@@ -48,6 +48,13 @@ export class RunMessages {
         if (this.#isAnswered()) this.#flush();
         this.#calls.push(event);
         return;
+      case "tot_expand":
+      case "got_plan":
+        // Whatever the agent is called.
+        this.#isSearch = true;
+        this.#calls = [];
+        this.#results.clear();
+        return;
       case "tool_end":
         if (event.call_id !== undefined && this.#knows(event.call_id) && !this.#results.has(event.call_id))
           this.#results.set(event.call_id, event);

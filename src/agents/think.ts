@@ -47,12 +47,21 @@ export async function think(
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
+  const write = (event: LoomEvent): Pushed => run.post(event, place);
+  /** Asked again and again: those who are woken together must not flood the log together. */
+  const waitForRoom = async (): Promise<void> => {
+    while (run.isBehind) await run.ready();
+  };
+  const writeLater = async (event: LoomEvent): Promise<void> => {
+    await waitForRoom();
+    write(event);
+  };
   const post = (event: LoomEvent): Promise<void> | undefined => {
-    run.post(event, place);
-    return run.isBehind ? run.ready() : undefined;
+    if (run.isBehind) return writeLater(event);
+    write(event);
+    return undefined;
   };
   const callName = label === undefined ? span.nodeId : `${span.nodeId}.${label}`;
-  const write = (event: LoomEvent): Pushed => run.post(event, place);
   const call = new ModelCallSpan(write, () => run.now(), callName, `${model.provider}/${model.modelId}`);
   const ids = new Map<string, string>();
   const idOf = (callId: string): string => {
@@ -63,10 +72,14 @@ export async function think(
   const spoken = channel === undefined ? undefined : { channel };
   const calls: ModelToolCall[] = [];
   const listener: ModelListener = {
-    onStart: ({ attempt }) => call.start(attempt),
+    onStart: async ({ attempt }) => {
+      if (run.isBehind) await waitForRoom();
+      await call.start(attempt);
+    },
     onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
     onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
-    onReasoningEnd: () => void post({ type: "reasoning_end", id }),
+    // Nobody waits for this one, and it must not be late.
+    onReasoningEnd: () => void write({ type: "reasoning_end", id }),
     onToolInput: ({ callId, name, index }, delta) => {
       const call_id = idOf(callId);
       return postPieces(delta, (arguments_delta) =>
@@ -84,6 +97,7 @@ export async function think(
   };
   try {
     const result = await callModel(model, request, listener, options);
+    if (run.isBehind) await waitForRoom();
     call.end(result);
     const content = result.content.map((part) =>
       part.type === "tool-call"

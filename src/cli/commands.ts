@@ -74,7 +74,10 @@ export const RUN: Command = {
     },
     search: { value: "HOW", about: "tot: breadth (default), level by level, or depth, the best thought first" },
     beam: { value: "N", about: "tot: thoughts of a level that go on (default 5)" },
-    candidates: { value: "N", about: "tot: thoughts that may follow one thought (default 16)" },
+    candidates: {
+      value: "N",
+      about: "tot: thoughts that may follow one thought (default 16); times --beam at most 2000",
+    },
     "max-thoughts": { value: "N", about: "tot: thoughts in all (default 1000)" },
     adaptive: { about: "got: a task that proves complex becomes a graph of its own" },
     workspace: { value: "DIR", about: "folder whose files may be read, and with consent written" },
@@ -90,7 +93,7 @@ export const RUN: Command = {
   notes: [
     "Agents: react thinks and uses tools until it can answer. tot searches a tree of thoughts: it rates them, keeps the best and goes back from dead ends. got plans a graph of tasks and works on those side by side that do not need each other.",
     "MESSAGE is read from standard input when it is `-`, or absent and that is no terminal. The answer goes to standard output as it comes, and what happens meanwhile to standard error, where that is a terminal.",
-    "Everything is on disk before it is shown. A run that was killed, or left waiting for consent, goes on with --resume; give it the same model and tools. Where another process holds the session, the message waits for its turn there, and is watched from here.",
+    "Everything is on disk before it is shown. A run that was killed, or left waiting for consent, goes on with --resume; give it the same options, since model, tools and limits are not in the store. Where another process holds the session, the message waits for its turn there, and is watched from here.",
     "Consent is asked for on the terminal; a run that waits for it where nobody can be asked is left waiting. --approve always and never answer for this run alone: while another run of the session waits for consent, the message waits behind it.",
     "Ctrl-C cancels the run and keeps what it has said; twice, it ends at once. SIGTERM does the same, but leaves a run waiting that waits for consent. A run whose output nobody reads any more is cancelled too.",
     "Exit code: 0 completed, 1 the run failed, 2 it could not be started, 3 it waits for consent, 130 cancelled, 141 nobody reads the output.",

@@ -10,6 +10,7 @@ import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
 import { cutText } from "./fit-text.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
+import { nameOptions } from "./run/read-agent-choice.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionKeeper } from "./run/session-keeper.ts";
 import { type Target, WatchedRun } from "./run/watched-run.ts";
@@ -24,7 +25,7 @@ export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promi
     return await carryOut(options, terminal);
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    throw new CliError(error.message);
+    throw new CliError(nameOptions(error.message));
   }
 }
 

@@ -332,9 +332,13 @@ export interface GraphView {
 export interface GraphNodeView {
   readonly id: string;
   readonly label?: string;
+  /** What it does with the results it needs. */
+  readonly operation?: string;
   /** skipped: it was not begun, because one it needs has no result; interrupted: the run ended before it did. */
   readonly status: "planned" | "running" | "complete" | "failed" | "skipped" | "interrupted";
   readonly summary?: string;
+  /** Of one that has compared results: by the node they are of. */
+  readonly scores?: readonly { readonly id: string; readonly score: number }[];
   readonly error?: string;
   /** The node whose expansion added it. */
   readonly expandedFrom?: string;

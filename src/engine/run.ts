@@ -149,10 +149,17 @@ export class Run {
     return this.#writer.write([{ event: this.#checkOwn(event), nodeId }]);
   }
 
-  /** Several events of one node run, or of none, in one append. */
-  postUnit(events: readonly AnyEvent[], { nodeId }: EmitOptions = {}): Pushed {
+  /**
+   * Several events of one node run, or of none, in one append. A run whose records cannot be stored ends, unless whoever
+   * writes them `isTold` so and goes on without.
+   */
+  postUnit(
+    events: readonly AnyEvent[],
+    { nodeId, isTold = false }: EmitOptions & { readonly isTold?: boolean } = {},
+  ): Pushed {
     this.#assertLive();
-    return this.#writer.write(events.map((event) => ({ event: this.#checkOwn(event), nodeId })));
+    const parts = events.map((event) => ({ event: this.#checkOwn(event), nodeId }));
+    return this.#writer.write(parts, { isAwaited: isTold });
   }
 
   /** A call and its start, in one append. */

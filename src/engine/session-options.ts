@@ -43,6 +43,8 @@ export interface SessionOptions extends RecoveryOptions {
   readonly inboxMs?: number;
   /** Carries out messages that were enqueued, by whomever. Without it they wait for a session that has one. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
+  /** The agent's name in runs of messages that name none. */
+  readonly agent?: string;
   /**
    * What becomes of a dead run that somebody else could resume: it ends (the default), or is left live for a session that
    * has `resume`, as those need it who open the session only to carry out a command.

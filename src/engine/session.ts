@@ -344,7 +344,7 @@ export class Session implements AsyncDisposable {
 
   async #beginQueued({ commandId, body }: CommandState): Promise<void> {
     const asked = readOrigin(body);
-    const origin = { ...asked, runId: asked.runId ?? randomUUID() };
+    const origin = { ...asked, agent: asked.agent ?? this.#options.agent, runId: asked.runId ?? randomUUID() };
     try {
       await this.#assertNew(origin);
     } catch (error) {

@@ -20,8 +20,8 @@ export interface GraphHost {
   now(): number;
   /** `parent` is the node run it is inside of. */
   enter(name: string, parent?: string): NodeRun;
-  /** Events of one node run, or of none, in one append. */
-  postUnit(events: readonly AnyEvent[], options?: { readonly nodeId?: string }): Pushed;
+  /** Events of one node run, or of none, in one append. With `isTold`, one that cannot be stored does not end the run. */
+  postUnit(events: readonly AnyEvent[], options?: { readonly nodeId?: string; readonly isTold?: boolean }): Pushed;
   ready(): Promise<void>;
   requestApproval(request: ApprovalRequest, options: { readonly nodeId: string }): Promise<ApprovalAnswer>;
 }

@@ -209,17 +209,22 @@ export class GraphRun implements Stoppable {
       try {
         let result = run.perform(() => this.#call(node, run), node.timeoutMs, this.#graph.graceMs);
         if (isPromiseLike(result)) result = await result;
+        if (run.hasOpenParts) await run.parts.join();
         if (isTimeout(run.abortReason?.reason)) throw run.abortReason?.reason;
         while (host.isBehind) await host.ready();
         this.#finish(run, task, node, result, isAlone);
         return;
       } catch (thrown) {
         const error = isTimeout(run.abortReason?.reason) ? run.abortReason?.reason : thrown;
+        const wasStopped = isStopped(run);
+        // Whatever of it is still going has nobody to work for.
+        run.abort(error, 0);
+        if (run.hasOpenParts) await run.parts.leave(error, host.signal.aborted ? 0 : this.#graph.graceMs);
         void run.span.fail(error);
         if (run.isDone) throw error;
-        if (run.span.answered || run.isSpoiled) this.isSpoiled = true;
+        if (run.span.answered || run.isSpoiled || run.hasSpoiledParts) this.isSpoiled = true;
         const mayRetry = !this.isSpoiled && this.#aborted === undefined && !host.signal.aborted;
-        if (mayRetry && !isStopped(run)) delay = findRetryDelay(node.retry, attempt, error);
+        if (mayRetry && !wasStopped) delay = findRetryDelay(node.retry, attempt, error);
         if (delay === undefined) throw error;
       } finally {
         run.end();

@@ -56,6 +56,13 @@ export interface Part {
    * nothing of it is written a second time. Parts may run side by side, each with its own key.
    */
   once<T extends Json>(key: string, work: (part: Part) => Promise<T> | T, options?: OnceOptions<T>): Promise<T>;
+  /** Whether a part has its result, or is being worked on: `once` costs nothing then. */
+  has(key: string): boolean;
+  /**
+   * Asks the user and waits, durably: after a restart the node or the part begins anew and is given the answer that came
+   * meanwhile. Each asks in the same order every time. While parts are going, questions are asked in them.
+   */
+  interrupt(question: JsonObject, options?: { readonly expiresInMs?: number }): Promise<InterruptAnswer>;
 }
 
 export interface OnceOptions<T> {
@@ -81,11 +88,6 @@ export interface NodeContext extends Part {
   custom(value: Json): void;
   /** Resolves when the log has room. */
   ready(): Promise<void>;
-  /**
-   * Asks the user and waits, durably: after a restart the node begins anew and is given the answer that came meanwhile.
-   * A node asks in the same order each time.
-   */
-  interrupt(question: JsonObject, options?: { readonly expiresInMs?: number }): Promise<InterruptAnswer>;
   /** Tool calls that ended since this step began, before the process died: they are not to be made again. */
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
 }

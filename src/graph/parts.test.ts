@@ -10,15 +10,20 @@ import { invokeGraph } from "./run-graph.ts";
 
 const channels = { out: replace<unknown>(null) };
 
-function graphOf(work: (node: NodeContext) => unknown, retry?: { readonly attempts: number }) {
+function graphOf(
+  work: (node: NodeContext) => unknown,
+  { attempts = 1, timeoutMs }: { readonly attempts?: number; readonly timeoutMs?: number } = {},
+) {
   const run = async (_: unknown, node: NodeContext) => ({ out: await work(node) });
-  return defineGraph({
-    name: "parts",
-    channels,
-    nodes: { work: { run, ...(retry === undefined ? {} : { retry: { ...retry, delayMs: 0 } }) } },
-    start: "work",
-  });
+  const limits = { retry: { attempts, delayMs: 0 }, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  return defineGraph({ name: "parts", channels, nodes: { work: { run, ...limits } }, start: "work", graceMs: 200 });
 }
+
+/** Until it is told to stop. */
+const wait = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true });
+  });
 
 describe("parts", () => {
   it("are node runs inside of the node where they have a name, and belong to it otherwise", async () => {
@@ -94,9 +99,11 @@ describe("parts", () => {
 
   it("are kept when the node is tried again, unless they had failed", async () => {
     const worked: string[] = [];
+    const known: boolean[] = [];
     const { state, records } = await perform(
       graphOf(
-        async ({ once }) => {
+        async ({ once, has }) => {
+          known.push(has("first"), has("second"));
           const first = await once("first", () => worked.push("first"));
           const second = await once(
             "second",
@@ -113,6 +120,7 @@ describe("parts", () => {
     );
     expect(state).toEqual({ out: [1, "done"] });
     expect(worked).toEqual(["first", "second", "second"]);
+    expect(known).toEqual([false, false, true, false]);
     expect(ofType(records, "node_enter").map((event) => (event as EventOf<"node_enter">).id)).toEqual([
       "work",
       "thought",
@@ -142,9 +150,127 @@ describe("parts", () => {
     expect(tries).toBe(1);
   });
 
+  it("end with the try that began them, and are begun anew by the next", async () => {
+    const worked: string[] = [];
+    const late = graphOf(
+      ({ once, signal }) =>
+        once("a", async () => {
+          if (worked.push("a") === 1) await wait(signal);
+          return "in time";
+        }),
+      { attempts: 2, timeoutMs: 20 },
+    );
+    expect((await perform(late)).state).toEqual({ out: "in time" });
+    const flaky = graphOf(
+      ({ once, signal }) =>
+        Promise.all([
+          once("a", () => {
+            if (worked.push("b") === 3) throw new Error("not yet");
+            return 1;
+          }),
+          once("b", async () => {
+            if (worked.length === 3) await wait(signal);
+            return 2;
+          }),
+        ]),
+      { attempts: 2 },
+    );
+    expect((await perform(flaky)).state).toEqual({ out: [1, 2] });
+  });
+
+  it("are not tried again where one that was going had said something", async () => {
+    let tries = 0;
+    const { error, records } = await perform(
+      graphOf(
+        async ({ once, signal }) => {
+          tries++;
+          const spoken = once(
+            "b",
+            async ({ span }) => {
+              await span.write("I begin.");
+              await wait(signal);
+              return 1;
+            },
+            { name: "answer" },
+          );
+          spoken.catch(() => undefined);
+          await tick();
+          return once("a", () => {
+            throw new Error("first");
+          });
+        },
+        { attempts: 3 },
+      ),
+    );
+    expect(error).toBeDefined();
+    expect(tries).toBe(1);
+    expect(ofType(records, "message_chunk")).toHaveLength(1);
+  });
+
+  it("are waited for, also where the node does not", async () => {
+    const hasty = graphOf(({ once }) => {
+      void once("slow", async ({ conclude }) => {
+        await tick();
+        conclude({ type: "custom", value: "done" });
+        return 1;
+      });
+      return "left";
+    });
+    const { state, records } = await perform(hasty);
+    expect(state).toEqual({ out: "left" });
+    expect(ofType(records, "custom")).toHaveLength(1);
+    const failing = graphOf(({ once }) => {
+      void once("slow", async () => {
+        await tick();
+        throw new Error("nobody looks");
+      });
+      return "left";
+    });
+    expect((await perform(failing)).error).toMatchObject({ message: "nobody looks" });
+  });
+
+  it("give what is stored, whatever is done with it", async () => {
+    const given: unknown[] = [];
+    const { state } = await perform(
+      graphOf(
+        async ({ once }) => {
+          const list = await once("list", () => [1]);
+          given.push(JSON.stringify(list), await once("odd", () => Number.NaN));
+          given.push(await once("nothing", (() => undefined) as unknown as () => null));
+          list.push(2);
+          if (given.length === 3) throw new Error("again");
+          return list;
+        },
+        { attempts: 2 },
+      ),
+    );
+    expect(given).toEqual(["[1]", null, null, "[1]", null, null]);
+    expect(state).toEqual({ out: [1, 2] });
+  });
+
+  it("ask for themselves, and the node does not ask meanwhile", async () => {
+    const { error } = await perform(
+      graphOf(({ once, interrupt }) => once("a", async () => (await interrupt({})).value)),
+    );
+    expect(error).toMatchObject({ code: "graph_invalid" });
+    const asked: string[] = [];
+    const graph = graphOf(async ({ once }) => [
+      await once("read", async ({ interrupt }) => (await interrupt({ may: "read" })).decision),
+      await once("delete", async ({ interrupt }) => (await interrupt({ may: "delete" })).decision),
+    ]);
+    const state = await invokeGraph(graph, undefined, {
+      onInterrupt: async ({ callId, arguments: question }) => {
+        asked.push(callId);
+        return { decision: question["may"] === "read" ? "approved" : "rejected", arguments: {} };
+      },
+    });
+    expect(state).toEqual({ out: ["approved", "rejected"] });
+    expect(asked).toEqual(["ask-work:1.0|read-0", "ask-work:1.0|delete-0"]);
+  });
+
   it("have a key that can be part of a path", async () => {
-    for (const key of ["", "a|b"]) {
-      const { error } = await perform(graphOf(({ once }) => once(key, () => 1)));
+    for (const [key, name] of [[""], ["a|b"], ["a", ""]] as const) {
+      const { error } = await perform(graphOf(({ once }) => once(key, () => 1, { name })));
       expect(error).toMatchObject({ code: "graph_invalid" });
     }
   });

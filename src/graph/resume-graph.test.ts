@@ -258,4 +258,45 @@ describe("resumeGraph", () => {
     const end = records.find(({ event }) => event.type === "tool_end")?.event as EventOf<"tool_end">;
     expect(end).toMatchObject({ call_id: "c", is_error: true, result: "the tool is gone before it started" });
   });
+
+  it("asks a question of a part again, and takes no other's answer for it", async () => {
+    const log = await createLog();
+    const out = replace<readonly string[]>([]);
+    const makeGraph = () =>
+      defineGraph({
+        name: "g",
+        channels: { out },
+        nodes: {
+          work: async (_, { once }) => {
+            const ask = (key: string) =>
+              once(key, async ({ interrupt }) => (await interrupt({ question: "Continue?" })).decision);
+            return { out: [await ask("read"), await ask("delete")] };
+          },
+        },
+        start: "work",
+      });
+    const approve = (callId: string, decision: "approved" | "rejected") =>
+      sendCommand(log, {
+        commandId: callId,
+        sessionId: SESSION,
+        kind: "approve",
+        body: { run_id: "r", call_id: callId, decision },
+      });
+    const session = await openSession(log, SESSION, { onError: ignore });
+    const run = await session.startRun({ runId: "r" });
+    runGraph(makeGraph(), { run }).catch(ignore);
+    await waitUntil(log, () => hasAsked(log));
+    await approve("ask-work:1.0|read-0", "approved");
+    const countAsked = async () =>
+      (await readRecords(log)).filter(({ event }) => event.type === "tool_approval").length;
+    await waitUntil(log, async () => (await countAsked()) === 2);
+    await session.close({ run: "leave" });
+    const going = resume(log, makeGraph());
+
+    await approve("ask-work:1.0|delete-0", "rejected");
+    const { state, records } = await going;
+    expect(state).toEqual({ out: ["approved", "rejected"] });
+    const ends = records.flatMap(({ event }) => (event.type === "tool_end" ? [event as EventOf<"tool_end">] : []));
+    expect(ends.map(({ is_error, error_code }) => error_code ?? is_error)).toEqual([false, "tool_rejected"]);
+  });
 });

@@ -8,7 +8,7 @@ import type { Log } from "../log/log.ts";
 import { type Json, LoomError, StateFold, type ToolEndEvent } from "../protocol/index.ts";
 import type { Channels, Graph, StateOf } from "./graph.ts";
 import { GraphRun } from "./graph-run.ts";
-import { PartResults, readPart } from "./parts.ts";
+import { type PartResults, readPart } from "./parts.ts";
 import { carryOut, createEnvironment } from "./run-graph.ts";
 
 export interface ResumeOptions {
@@ -26,7 +26,7 @@ interface StoredGraph {
   /** Tool calls that ended since the root's last checkpoint. */
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
   /** What parts of nodes have given since then, by their path. */
-  readonly parts: ReadonlyMap<string, Json>;
+  readonly parts: PartResults;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function resumeGraph<C extends Channels>(
   if (stored === undefined) throw new LoomError("unknown_checkpoint", `run ${run.runId} has no checkpoint`);
   const root = new GraphRun(
     graph as unknown as Graph,
-    createEnvironment(run, endedCalls, (ns) => states.find(ns), new PartResults(parts)),
+    createEnvironment(run, endedCalls, (ns) => states.find(ns), parts),
     "",
   );
   root.restore(stored);

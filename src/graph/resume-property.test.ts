@@ -87,7 +87,7 @@ function expectOnce(records: readonly StampedRecord[]): number {
     expect(seen.has(key), key).toBe(false);
     seen.add(key);
     // The others are of parts.
-    if (id.startsWith("node") && delta !== undefined) count++;
+    if (id.startsWith("node") && delta === true) count++;
   }
   return count;
 }
@@ -96,7 +96,7 @@ function expectOnce(records: readonly StampedRecord[]): number {
 function listParts(records: readonly StampedRecord[]): readonly string[] {
   return records.flatMap(({ event }) => {
     const { checkpoint_ns: ns = "", delta } = event as UpdatesEvent;
-    return event.type === "updates" && delta === undefined ? [ns] : [];
+    return event.type === "updates" && delta === false ? [ns] : [];
   });
 }
 

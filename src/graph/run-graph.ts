@@ -9,7 +9,7 @@ import type { NextTask } from "./graph-events.ts";
 import { createLightHost, type GraphHost } from "./graph-host.ts";
 import { type GraphEnvironment, GraphRun, NO_CALLS } from "./graph-run.ts";
 import { Pacer } from "./pacer.ts";
-import { PartResults } from "./parts.ts";
+import type { PartResults } from "./parts.ts";
 
 export interface RunGraphOptions<C extends Channels> {
   /** The run that its events are written to: a `Run`. */
@@ -67,7 +67,7 @@ export function createEnvironment(
   host: GraphHost,
   endedCalls: ReadonlyMap<string, ToolEndEvent> = NO_CALLS,
   findStored: (ns: string) => GraphState | undefined = () => undefined,
-  parts: PartResults = new PartResults(),
+  parts: PartResults = new Map(),
 ): GraphEnvironment {
   return { host, pacer: new Pacer(), endedCalls, findStored, children: new Map(), parts };
 }

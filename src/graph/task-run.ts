@@ -7,9 +7,9 @@
 import type { NodeRun } from "../engine/index.ts";
 import { type AnyEvent, type Json, type JsonObject, LoomError, type ToolEndEvent } from "../protocol/index.ts";
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
-import { createAskEnd, nameStep } from "./graph-events.ts";
+import { nameStep } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { doOnce, type PartOwner, type PartResults } from "./parts.ts";
+import { type Ask, listAskEnds, type PartResults, TaskParts } from "./parts.ts";
 
 export interface TaskPlace {
   readonly ns: string;
@@ -19,11 +19,6 @@ export interface TaskPlace {
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
   /** Of all tasks that are going. */
   readonly parts: PartResults;
-}
-
-interface Ask {
-  readonly callId: string;
-  answer: InterruptAnswer | undefined;
 }
 
 /** Something inside the task that must be stopped with it. */
@@ -41,6 +36,7 @@ export class TaskRun implements NodeContext {
   #aborted: { readonly reason: unknown } | undefined;
   #asks: Ask[] | undefined;
   #concluded: AnyEvent[] | undefined;
+  #parts: TaskParts | undefined;
   /** Those inside it that wait for something, and must not when it is aborted. */
   #waiting: Set<(reason: unknown) => void> | undefined;
   /** Lets go of the node's promise. */
@@ -109,20 +105,42 @@ export class TaskRun implements NodeContext {
     return (event) => void (this.#concluded ??= []).push(event);
   }
 
+  /** Of the parts of this node run. */
+  get #partPath(): string {
+    const { ns, step, task } = this.place;
+    return `${ns === "" ? "" : `${ns}|`}${this.span.name}:${step}.${task}`;
+  }
+
+  get has(): NodeContext["has"] {
+    const path = this.#partPath;
+    return (key) => this.parts.has(`${path}|${key}`);
+  }
+
   get once(): NodeContext["once"] {
-    const { ns, step, task, parts } = this.place;
-    const path = `${ns === "" ? "" : `${ns}|`}${this.span.name}:${step}.${task}`;
-    const owner: PartOwner = {
-      results: parts,
+    const path = this.#partPath;
+    return (key, work, options) => this.parts.once(this.span, `${path}|${key}`, key, work, options);
+  }
+
+  get parts(): TaskParts {
+    this.#parts ??= new TaskParts({
+      results: this.place.parts,
       host: this.#host,
       assertGoing: () => {
         if (this.#aborted !== undefined) throw this.#aborted.reason;
       },
-      onSpoiled: () => {
-        this.isSpoiled = true;
-      },
-    };
-    return (key, work, options) => doOnce(owner, this.span, `${path}|${key}`, key, work, options);
+      ask: (ask, question, options, nodeId) => this.#ask(ask, question, options, nodeId),
+    });
+    return this.#parts;
+  }
+
+  /** One of its parts had sent answer text and failed. */
+  get hasSpoiledParts(): boolean {
+    return this.#parts?.isSpoiled === true;
+  }
+
+  /** Some of its parts are going. */
+  get hasOpenParts(): boolean {
+    return this.#parts?.isOpen === true;
   }
 
   get ready(): NodeContext["ready"] {
@@ -130,17 +148,26 @@ export class TaskRun implements NodeContext {
   }
 
   get interrupt(): NodeContext["interrupt"] {
-    return (question, options) => this.#ask(question, options);
+    return async (question, options = {}) => {
+      // The questions of a node are counted, and a part that is done does not ask again.
+      if (this.hasOpenParts)
+        throw new LoomError("graph_invalid", "while parts of a node are going, questions are asked in them");
+      this.#asks ??= [];
+      const { ns, step, task } = this.place;
+      const ask: Ask = { callId: `ask-${nameStep(ns, step)}-${task}-${this.#asks.length}`, answer: undefined };
+      this.#asks.push(ask);
+      return this.#ask(ask, question, options, this.span.nodeId);
+    };
   }
 
-  async #ask(question: JsonObject, { expiresInMs }: { readonly expiresInMs?: number } = {}): Promise<InterruptAnswer> {
-    this.#asks ??= [];
-    const { ns, step, task } = this.place;
-    const callId = `ask-${nameStep(ns, step)}-${task}-${this.#asks.length}`;
-    const ask: Ask = { callId, answer: undefined };
-    this.#asks.push(ask);
+  async #ask(
+    ask: Ask,
+    question: JsonObject,
+    { expiresInMs }: { readonly expiresInMs?: number },
+    nodeId: string,
+  ): Promise<InterruptAnswer> {
+    const { callId } = ask;
     const expiry = expiresInMs === undefined ? {} : { expiresInMs };
-    const { nodeId } = this.span;
     this.#holdClocks();
     try {
       const {
@@ -173,7 +200,7 @@ export class TaskRun implements NodeContext {
   /** What ends the questions it asked, and what it has concluded: for the append that ends the node run. */
   listEndings(): readonly AnyEvent[] {
     if (this.#asks === undefined) return this.#concluded ?? NO_EVENTS;
-    const ends = this.#asks.flatMap(({ callId, answer }) => (answer === undefined ? [] : createAskEnd(callId, answer)));
+    const ends = listAskEnds(this.#asks);
     return this.#concluded === undefined ? ends : [...ends, ...this.#concluded];
   }
 

@@ -306,6 +306,31 @@ describe("the offline model answers", () => {
     });
   });
 
+  it("with the call that must be made", async () => {
+    const form = (properties: object, name = "final_answer") => tool(name, properties);
+    const answer = form({ result: { type: "number" }, note: { type: "string", maxLength: 9 } });
+    const toolChoice = { toolName: "final_answer" };
+    const { messages } = await converse("What is 17*23 and what time is it?", (name) =>
+      name === "calculator" ? "391" : "12:00",
+    );
+    const filled = [["final_answer", { result: 391, note: "17*23 = 3" }]];
+    // What is said of the form is not the question, after an answer or after a result.
+    const note = user("That was not the form the answer must have. Give it by calling final_answer.");
+    expect((await ask([...messages, note], [...TOOLS, answer], { toolChoice })).made).toEqual(filled);
+    const results = [...messages.slice(0, -1), user("You have used all rounds.")];
+    expect((await ask(results, [...TOOLS, answer], { toolChoice })).made).toMatchObject([
+      ["final_answer", { result: 391 }],
+    ]);
+    // Of any tool: the one that is asked for, or one that only takes words; nothing is done that nobody asked for.
+    const required = { toolChoice: "required" };
+    expect((await ask([user("1+1")], [...TOOLS, answer], required)).made).toEqual([
+      ["calculator", { expression: "1+1" }],
+    ]);
+    expect((await ask([user("Hello")], [...TOOLS, answer], required)).made).toMatchObject([["final_answer", {}]]);
+    expect((await ask([user("Hello")], TOOLS, required)).made).toEqual([]);
+    expect((await ask([user("Hello")], TOOLS, { toolChoice: { toolName: "delete_file" } })).made).toEqual([]);
+  });
+
   it("word by word, with a little reasoning before, and counts", async () => {
     const { told, usage } = await ask([user("17*23")]);
     const kinds = told.map(([what]) => what);

@@ -4,8 +4,9 @@
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
-import { answerPrompt } from "./offline/answer-prompt.ts";
+import { answerPrompt, type OfflineAnswer } from "./offline/answer-prompt.ts";
 import { fillSchema } from "./offline/fill-schema.ts";
+import { listAbilities } from "./offline/find-errands.ts";
 import { answerThought } from "./offline/thoughts/answer-thought.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
 import { countUsage, cutText, speakBlock, speakCall, speakFinish } from "./spoken-parts.ts";
@@ -21,7 +22,7 @@ export interface OfflineModelOptions {
 interface OfflineRequest {
   readonly prompt: readonly ModelMessage[];
   readonly tools?: readonly JsonObject[];
-  readonly toolChoice?: { readonly type: string };
+  readonly toolChoice?: { readonly type: string; readonly toolName?: string };
   readonly responseFormat?: { readonly type: string; readonly schema?: JsonObject };
   readonly seed?: number;
   readonly abortSignal?: AbortSignal;
@@ -51,7 +52,14 @@ export class OfflineModel implements LanguageModel {
 
 function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequest, seed: number): PartSource {
   const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
-  const { reasoning, text: said, calls, error } = answerThought(prompt, offered, seed) ?? answerPrompt(prompt, offered);
+  const {
+    reasoning,
+    text: said,
+    calls,
+    error,
+  } = answerForced(prompt, offered, toolChoice) ??
+  answerThought(prompt, offered, seed) ??
+  answerPrompt(prompt, offered);
   const text = responseFormat?.type === "json" && said !== "" ? writeJson(said, responseFormat.schema) : said;
   const inputs = calls.map(({ input }) => JSON.stringify(input));
   yield { type: "stream-start" };
@@ -68,6 +76,31 @@ function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequ
   }
   const usage = countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join(""));
   yield speakFinish(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");
+}
+
+/**
+ * A call that must be made, as of the tool that gives an answer its form: the one the message asks for, or else one
+ * filled with what there is to say. What is known to do something is not called with made-up arguments.
+ */
+function answerForced(
+  prompt: readonly ModelMessage[],
+  offered: readonly ModelTool[],
+  choice: OfflineRequest["toolChoice"],
+): OfflineAnswer | undefined {
+  if (choice?.type !== "tool" && choice?.type !== "required") return undefined;
+  const known = new Set(listAbilities(new Set(offered.map(({ name }) => name))).map(({ tool }) => tool));
+  const forced = offered.find(({ name }) => (choice.type === "tool" ? name === choice.toolName : !known.has(name)));
+  // What is said after the answer, or after a result, is about the form; the question is before it.
+  const last = prompt.findLastIndex(({ role }) => role !== "user");
+  const asked =
+    prompt[last]?.role === "assistant" || prompt[last]?.role === "tool" ? prompt.slice(0, last + 1) : prompt;
+  const wanted = answerPrompt(asked, offered);
+  const calls = wanted.calls.filter(({ name }) => choice.type === "required" || name === choice.toolName);
+  if (calls.length > 0) return { ...wanted, calls };
+  if (forced === undefined || known.has(forced.name)) return undefined;
+  const said = wanted.text === "" ? answerPrompt(asked, []).text : wanted.text;
+  const input = fillSchema(forced.inputSchema, said);
+  return { reasoning: "", text: "", calls: isJsonObject(input) ? [{ name: forced.name, input }] : [] };
 }
 
 function writeJson(said: string, schema: JsonObject | undefined): string {

@@ -180,6 +180,8 @@ export interface GotPlanEvent {
   readonly edges?: readonly (readonly string[])[];
   /** What each node is about, in the order of node_ids */
   readonly labels?: readonly string[];
+  /** What each node does with the results it needs, in the order of node_ids */
+  readonly operations?: readonly ("generate" | "aggregate" | "refine" | "score" | (string & {}))[];
 }
 
 /** A node of the graph began (001 §4.2). */
@@ -196,6 +198,10 @@ export interface GotNodeCompleteEvent {
   readonly id: string;
   /** Its result in short */
   readonly result_summary: string;
+  /** Ids of the nodes whose results it has compared */
+  readonly scored?: readonly string[];
+  /** One score per node, in the order of scored */
+  readonly scores?: readonly number[];
 }
 
 /** A node of the graph failed (001 §4.2). */
@@ -224,6 +230,8 @@ export interface GotExpandEvent {
   readonly edges?: readonly (readonly string[])[];
   /** What each node is about, in the order of nodes */
   readonly labels?: readonly string[];
+  /** What each node does with the results it needs, in the order of nodes */
+  readonly operations?: readonly ("generate" | "aggregate" | "refine" | "score" | (string & {}))[];
 }
 
 /** A piece of a call's arguments as the model writes them (001 §4.2). */
@@ -621,11 +629,11 @@ export const LOOM_EVENT_FORMS = {
   "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s depth?i0",
   "tot_evaluate": "001 §4.2>#chosen:i0 scores:[n ids?[s kept?[s depth?i0",
   "tot_backtrack": "001 §4.2>#reason:s to_depth:i0 from?s to?s",
-  "got_plan": "001 §4.2>#node_count:i0 edge_count:i0 node_ids:[s edges?[[s labels?[s",
+  "got_plan": "001 §4.2>#node_count:i0 edge_count:i0 node_ids:[s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
   "got_node_start": "001 §4.2>#id:s",
-  "got_node_complete": "001 §4.2>#id:s result_summary:s",
+  "got_node_complete": "001 §4.2>#id:s result_summary:s scored?[s scores?[n",
   "got_node_failed": "001 §4.2>#id:s error:s skipped?b",
-  "got_expand": "001 §4.2>#node_id:s nodes_added:i0 edges_added:i0 nodes?[s edges?[[s labels?[s",
+  "got_expand": "001 §4.2>#node_id:s nodes_added:i0 edges_added:i0 nodes?[s edges?[[s labels?[s operations?[~generate|aggregate|refine|score",
   "tool_call_chunk": "001 §4.2>#call_id?s name?s arguments_delta:s index?i0",
   "tool_call": "001 §4.2>#call_id?s name:s arguments:m description?s index?i0 raw_arguments?s",
   "tool_start": "001 §4.2>#call_id?s name:s",

@@ -37,6 +37,15 @@ describe("show_image", () => {
     expect(decode((await show({ svg: named, alt: "x" })).images[0]?.url ?? "")).toBe(named);
   });
 
+  it.each(['aria-label="a > b" xmlns="http://www.w3.org/2000/svg"', 'aria-label=" xmlns=" width="1"', 'width="1"'])(
+    "names it once as what it is: %s",
+    async (attributes) => {
+      const shown = decode((await show({ svg: `<svg ${attributes}/>`, alt: "x" })).images[0]?.url ?? "");
+      expect(shown.match(/xmlns="http/g)).toHaveLength(1);
+      expect(findSvgFault(shown)).toBeUndefined();
+    },
+  );
+
   it("shows pixels that are given as data", async () => {
     expect((await show({ url: PIXEL, alt: "a dot" })).images).toEqual([
       { type: "image", url: PIXEL, media_type: "image/png", alt: "a dot" },
@@ -59,6 +68,13 @@ describe("show_image", () => {
     }
     const port = "https://example.org:8443/a.png";
     expect((await show({ url: port, alt: "x" }, { hosts: ["example.org:8443"] })).images).toHaveLength(1);
+    for (const host of ["example.org:443", "EXAMPLE.org"])
+      expect((await show({ url, alt: "x" }, { hosts: [host] })).images).toHaveLength(1);
+    expect((await show({ url: "https://xn--bcher-kva.de/", alt: "x" }, { hosts: ["bücher.de"] })).images).toHaveLength(
+      1,
+    );
+    for (const host of ["https://example.org", "example.org/", "*.example.org", "a b", "me@example.org", ""])
+      expect(() => createImageTool({ hosts: [host] })).toThrow("is no host");
     const refused = await show({ url, alt: "x" });
     expect(refused).toMatchObject({ images: [], isError: true });
     expect(refused.result).toBe("Images of example.org may not be shown; draw it as an SVG. Nothing was shown.");
@@ -75,6 +91,7 @@ describe("show_image", () => {
     [{ alt: "x", url: 'data:image/png;base64,aa"onerror=' }, "must be the data of an image"],
     [{ alt: "x", url: `data:image/png;base64,${"a".repeat(600_000)}` }, "may have 500000 characters"],
     [{ alt: "x", svg: `<svg>${" ".repeat(200_000)}</svg>` }, "may have 200000"],
+    [{ alt: "x", svg: `<svg><text>${"图".repeat(199_000)}</text></svg>` }, "characters as data, and may have 500000"],
   ])("refuses %.80j", async (input, words) => {
     const { result, isError, images } = await show(input);
     expect(images).toEqual([]);
@@ -97,6 +114,10 @@ describe("an SVG", () => {
     '<defs><linearGradient id="g"><stop offset="0" stop-color="#fff"/></linearGradient></defs><rect fill="url(#g)"/>',
     '<title>Data: https://example.org</title><rect aria-label="data: a &amp; b"/>',
     "<rect\n  x='1'\n/>",
+    `<text font-family="'Noto Sans', 微软雅黑, serif" font-size="1.5em" transform="translate(1 -2e1), scale(.5)">a</text>`,
+    '<rect fill="#1d6fd1" stroke="rgb(0 0 0 / 50%)" color="hsla(120, 50%, 50%, .3)" stroke-dasharray="1,2 3%"/>',
+    '<rect fill="url(#g) none" clip-path="url( #c )" points="1,2 -3.5,4"/>',
+    '<clipPath id="c"><rect/></clipPath><g clip-path="url(#c)"><rect clip-path="url(#c)"/></g>',
   ])("may have %s", (text) => {
     expect(findSvgFault(inside(text))).toBeUndefined();
   });
@@ -121,6 +142,17 @@ describe("an SVG", () => {
     '<rect fill="u\\72l(//evil.test)"/>',
     '<rect fill="&#117;rl(//evil.test)"/>',
     '<rect fill="url(#a) url(//evil.test)"/>',
+    '<rect fill="ftp://x"/>',
+    '<rect fill="//evil.test"/>',
+    "<rect fill=\"src('//evil.test')\"/>",
+    "<rect clip-path=\"image-set('//evil.test' 1x)\"/>",
+    '<rect fill="rgb(0,0,0) url(//evil.test)"/>',
+    '<rect transform="url(#a)"/>',
+    '<text font-family="a, src(b)"/>',
+    '<clipPath id="a" clip-path="url(#a)"/>',
+    '<clipPath id="a"><g><rect clip-path="url(#b)"/></g></clipPath>',
+    '<g clip-path="url(#a)"/>'.repeat(101),
+    ...["\u00a0", "\u3000", "\u2028", "\ufeff"].flatMap((space) => [`<rect${space}x="1"/>`, `<rect x="1"${space}/>`]),
     "<foreignObject><body/></foreignObject>",
     '<animate attributeName="href" values="javascript:alert(1)"/>',
     '<set attributeName="onload" to="x"/>',
@@ -155,6 +187,7 @@ describe("an SVG", () => {
     `<?xml version="1.0"?>${SVG}`,
     `${SVG}x`,
     `x${SVG}`,
+    `\ufeff${SVG}`,
     SVG + SVG,
   ])("is not %j", (text) => {
     expect(findSvgFault(text)).toBeTypeOf("string");
@@ -173,9 +206,24 @@ describe("an SVG", () => {
       }),
       { numRuns: 500 },
     );
-    for (const text of ["<", "<svg", "<g ", " ", "&amp;", '<rect fill="', "url(", 'fill="a" ', "<g>", "url  "]) {
+    for (const text of [
+      "<",
+      "<svg",
+      "<g ",
+      " ",
+      "&amp;",
+      '<rect fill="',
+      "url(",
+      'fill="a" ',
+      "<g>",
+      "url  ",
+      "rotate(1)",
+      "rotate(",
+      "rgb(",
+    ]) {
       findSvgFault(inside(text.repeat(Math.floor(190_000 / text.length))));
-      findSvgFault(inside(`<rect fill="${text.replaceAll(/[<"]/g, "").repeat(10_000)}"/>`));
+      const value = text.replaceAll(/[<"]/g, "").repeat(10_000);
+      for (const name of ["fill", "transform", "font-family"]) findSvgFault(inside(`<rect ${name}="${value}"/>`));
     }
   });
 });

@@ -4,18 +4,18 @@
  * writing there would leave the house.
  */
 import { Buffer } from "node:buffer";
-import type { ImageEvent } from "../protocol/index.ts";
+import { type ImageEvent, LoomError } from "../protocol/index.ts";
 import { shorten } from "./describe-failure.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
-import { findSvgFault, MAX_SVG_CHARACTERS } from "./find-svg-fault.ts";
+import { findSvgFault, MAX_SVG_CHARACTERS, nameSvg } from "./find-svg-fault.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 
 export interface ImageToolOptions {
-  /** Hosts, `host` or `host:port`, whose images may be shown by their https address; none when absent. */
+  /** Hosts, `host` or `host:port`, whose images may be shown by their https address; none when absent. Code `tool_invalid`. */
   readonly hosts?: readonly string[];
-  /** Characters of an SVG; 200,000 when absent. */
+  /** Characters of an SVG; 200,000 when absent. As data, whatever it is, it may have 500,000. */
   readonly maxSvgCharacters?: number;
 }
 
@@ -35,7 +35,7 @@ type Read = { readonly image: Image } | { readonly fault: string };
 
 /** The tool `show_image`. */
 export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACTERS }: ImageToolOptions = {}): Tool {
-  const allowed = new Set(hosts.map((host) => host.toLowerCase()));
+  const allowed = new Set(hosts.map((host) => readHost(host)));
   const addresses = allowed.size === 0 ? "" : `, or an https address at ${shorten([...allowed].join(", "), 500)}`;
   return defineTool({
     name: "show_image",
@@ -61,6 +61,13 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
   });
 }
 
+/** As addresses spell it: without the usual port, and in the letters of the web. */
+function readHost(host: string): string {
+  const url = /[\s/\\@?#*]/.test(host) ? null : URL.parse(`https://${host}`);
+  if (url === null) throw new LoomError("tool_invalid", `${JSON.stringify(host)} is no host, such as example.org`);
+  return url.host;
+}
+
 function readImage(svg: string | undefined, url: string | undefined, hosts: ReadonlySet<string>, maxSvg: number): Read {
   if ((svg === undefined) === (url === undefined)) return { fault: "Give `svg` or `url`, and not both" };
   if (svg !== undefined) return readSvg(svg.trim(), maxSvg);
@@ -74,12 +81,9 @@ function readImage(svg: string | undefined, url: string | undefined, hosts: Read
 function readSvg(svg: string, maxCharacters: number): Read {
   const fault = findSvgFault(svg, maxCharacters);
   if (fault !== undefined) return { fault: `The SVG cannot be shown: ${fault}` };
-  // Without it a browser takes the file for any XML.
-  const named = /^<svg[^>]*\sxmlns\s*=/.test(svg)
-    ? svg
-    : svg.replace(/^<svg/, '<svg xmlns="http://www.w3.org/2000/svg"');
-  const data = Buffer.from(named, "utf8").toString("base64");
-  return { image: { url: `data:image/svg+xml;base64,${data}`, media_type: "image/svg+xml" } };
+  const url = `data:image/svg+xml;base64,${Buffer.from(nameSvg(svg), "utf8").toString("base64")}`;
+  if (url.length > MAX_URL) return { fault: `The SVG has ${url.length} characters as data, and may have ${MAX_URL}` };
+  return { image: { url, media_type: "image/svg+xml" } };
 }
 
 function readAddress(address: string, hosts: ReadonlySet<string>): Read {

@@ -73,6 +73,13 @@ describe("a tree of thoughts at the Game of 24", () => {
     600_000,
   );
 
+  it.each(["breadth", "depth"] as const)("is found by votes too, in %s", async (strategy) => {
+    for (const puzzle of strategy === "breadth" ? ["3 3 8 8", "4 9 10 13"] : ["4 9 10 13"]) {
+      const { mistake, reply } = await play(puzzle, { strategy, evaluate: "vote" });
+      expect([puzzle, mistake, reply]).toEqual([puzzle, undefined, reply]);
+    }
+  });
+
   it("goes back where a branch is dead, and the events say from where to where", async () => {
     const { records } = await play("3 3 8 8", { beam: 1 });
     const backtracks = eventsOf(records, "tot_backtrack");

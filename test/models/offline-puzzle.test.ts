@@ -97,10 +97,24 @@ describe("a Game of 24", () => {
       "unsolved",
       "Offline model: I found no way to make 24 from 7 7 7 7. The most promising was: 7, 7, 7 + 7 = 14. That is no proof",
     ],
+    ["Game of 24: 5 7", [], "dead", "Offline model: There is no way to make 24 from 5 7: I tried them all."],
+    [
+      "Game of 24: 4 9 10 13 and what time is it?",
+      SOLVED.map(({ text }) => text),
+      "solved",
+      "used once. I left this out, please ask for it by itself: “and what time is it?”.",
+    ],
     // Who claims that it is solved is not believed.
     ["Game of 24: 4 9 10 13", ["13 + 9 = 22"], "solved", "Offline model: I found no way"],
   ])("is answered: %s %j", (question, texts, outcome, expected) => {
     expect(say(askForAnswer(asked(question), steps(...texts), outcome))).toContain(expected);
+  });
+
+  it.each([
+    ["Game of 24: -4 9 10 13", "Answer: I cannot play with “-4 9 10 13”: it takes 2 to 6 whole numbers"],
+    ["24点", "回答：用哪几个数？"],
+  ])("that cannot be played is told so: %s", (question, expected) => {
+    expect(say(askForProposals(asked(question), [], 16))).toContain(expected);
   });
 
   it("streams word by word, and counts", async () => {

@@ -80,13 +80,28 @@ describe("what is asked on the way through thoughts", () => {
       ][]) {
         expect(readThought(textOf(prompt))).toMatchObject({ kind });
       }
+      // As the task of a node, too.
+      const { kind, task } = readThought(textOf(graph.askForWork(asked(question), node(question), []))) as {
+        kind: string;
+        task: { text: string };
+      };
+      expect({ kind, isIn: question.endsWith(task.text) }).toEqual({ kind: "work", isIn: true });
       // By itself it is a message as any other.
       expect(readThought(question)).toBeUndefined();
     }
   });
 
   it("is something else in an ordinary conversation", () => {
-    for (const text of ["hello", "Question: what is it?", "Question:\nwhat is it?", "Write the final answer", ""]) {
+    for (const text of [
+      "hello",
+      "Question: what is it?",
+      "Question:\nwhat is it?",
+      "Question:\nwhat is it?\n\nWrite the final answer",
+      "Question:\nwhat is it?\n\nOne step per line",
+      'Question:\nwhat is it?\n\n{"score": 1}',
+      "Write the final answer",
+      "",
+    ]) {
       expect(say([{ role: "user", content: [{ type: "text", text }] }])).toBeUndefined();
     }
   });
@@ -165,6 +180,116 @@ describe("the offline model in a tree of thoughts", () => {
     const path = [{ text: "calculator({})", observations: ["4"] }];
     expect(say(tree.askForAnswer(asked("What is 2+2?"), path, "unsolved"))?.text).toBe("Offline model: 2+2 = 4.");
     expect(say(tree.askForAnswer(asked("What is 2+2?"), [], "dead"))?.text).toContain("I cannot do that");
+  });
+});
+
+/** A call in the last step of a path, and what came of it. */
+const done = (name: string, result: string) => ({ text: "…", actions: [`${name}({})`], observations: [result] });
+const CONSENT: ModelTool = { ...CALCULATOR, name: "ask_consent" };
+const LIST: ModelTool = { ...CALCULATOR, name: "write_todo_list" };
+const TICK: ModelTool = { ...CALCULATOR, name: "update_todo_item" };
+const talked = (said: string, answer: string): readonly ModelMessage[] => [
+  { role: "user", content: [{ type: "text", text: said }] },
+  { role: "assistant", content: [{ type: "text", text: answer }] },
+];
+/** The one node of a plan that is not split. */
+const replyTo = (question: string) => {
+  const plan = readPlan(say(graph.askForPlan(asked(question), 1))?.text ?? "", 1);
+  return node(plan.ok ? (plan.plan.nodes[0]?.task ?? "") : plan.fault, "reply");
+};
+const REFUSED = "The user refused this call; it was not run.";
+
+describe("in both", () => {
+  /** The first answer of a tree and of a graph, and those after a result of the tool `name`. */
+  function ask(question: string, tools: readonly ModelTool[], [name, result, isError]: [string, string, boolean?]) {
+    const of = asked(question);
+    const work = graph.askForWork(of, replyTo(question), []);
+    const call = { toolCallId: "c", toolName: name };
+    const output = { type: isError === true ? "error-text" : "text", value: result } as const;
+    const after: readonly ModelMessage[] = [
+      ...work,
+      { role: "assistant", content: [{ type: "tool-call", ...call, input: {} }] },
+      { role: "tool", content: [{ type: "tool-result", ...call, output }] },
+    ];
+    const path = [done(name, isError === true ? `Error: ${result}` : result)];
+    const next = say(tree.askForProposals(of, path, 5), tools);
+    const solved = [...path, { text: next?.text.split("\n")[0] ?? "" }];
+    return {
+      calls: [say(tree.askForProposals(of, [], 5), tools), say(work, tools)].map((answer) => answer?.calls),
+      proposed: next?.text ?? "",
+      texts: [say(tree.askForAnswer(of, solved, "solved"))?.text ?? "", say(after, tools)?.text ?? ""],
+    };
+  }
+
+  it.each([
+    ["Ask me first. Game of 24: 4 9 10 13", /= 24|\d - \d/],
+    ["Game of 24: 4 9 10 13, but ask me first", /= 24|\d - \d/],
+    ["Ask me for approval first, then write a report on tea and coffee", /outline|About/],
+    ["Compare tea and coffee, but ask me first", /outline|About/],
+    ["请先征求我的同意，再算24点：4 9 10 13", /= 24|\d - \d/],
+    // The task of a node holds only the beginning of this.
+    [`Write a report on tea and cake. ${"Be brief. ".repeat(200)}But ask me first.`, /outline|About/],
+  ])("a wish to be asked first comes first, and a no ends it %#", (question, work) => {
+    const no = ask(question, [CONSENT], ["ask_consent", REFUSED, true]);
+    for (const calls of no.calls) expect(calls).toMatchObject([{ name: "ask_consent" }]);
+    expect(no.proposed).toMatch(/^(?:Answer: |回答：)/);
+    for (const text of [no.proposed, ...no.texts]) expect(text).not.toMatch(work);
+    const yes = ask(question, [CONSENT], ["ask_consent", "The user agreed."]);
+    for (const text of [yes.proposed, yes.texts[1]]) expect(text).toMatch(work);
+    expect(lastLine(graph.askIfComplex(asked(question), replyTo(question), []))).toEqual({
+      complex: false,
+    });
+    // And nothing is done where nobody can be asked.
+    for (const prompt of [
+      tree.askForProposals(asked(question), [], 5),
+      graph.askForWork(asked(question), replyTo(question), []),
+    ])
+      expect(say(prompt)?.text).not.toMatch(work);
+  });
+
+  it("a list that was made before can be ticked", () => {
+    const question = "Make a todo list: milk, bread";
+    const { calls } = ask(question, [LIST], ["write_todo_list", "…"]);
+    expect(calls[0]).toEqual(calls[1]);
+    const { list_id: id } = calls[0]?.[0]?.input ?? {};
+    const of = { ...asked("Mark bread as done"), history: talked(question, "The list is there.") };
+    for (const prompt of [tree.askForProposals(of, [], 5), graph.askForWork(of, replyTo(of.question), [])]) {
+      expect(say(prompt, [LIST, TICK])?.calls).toEqual([
+        { name: "update_todo_item", input: { list_id: id, item_id: "2", completed: true } },
+      ]);
+    }
+  });
+
+  it("a report and a list in one message are both there", () => {
+    const { calls, texts } = ask("Write a report on tea and make a todo list: a, b", [LIST], ["write_todo_list", "…"]);
+    for (const made of calls) expect(made).toMatchObject([{ input: { items: [{ text: "a" }, { text: "b" }] } }]);
+    for (const text of texts) expect(text).toMatch(/with 2 items\..*## Report on tea\n/s);
+  });
+
+  it.each([
+    ["Write a report on tea and tell me a joke", "“and tell me a joke”"],
+    ["Plan a 10-day trip to Rome", "(only the first 7 days)"],
+    ["规划一次北京十日游", "（只列前 7 天）"],
+  ])("what is left out is named: %s", (question, named) => {
+    const of = asked(question);
+    const [first = ""] = say(tree.askForProposals(of, [], 5))?.text.split("\n") ?? [];
+    expect(say(tree.askForAnswer(of, [{ text: first }], "solved"))?.text).toContain(named);
+    const plan = readPlan(say(graph.askForPlan(of, 50))?.text ?? "", 50);
+    if (!plan.ok) expect.unreachable(plan.fault);
+    const { task = "" } = plan.plan.nodes.find(({ id }) => id === "draft") ?? {};
+    const draft = say(graph.askForWork(of, { ...node(task), operation: "aggregate" }, KNOWN))?.text ?? "";
+    const known = [{ id: "final", task: "…", text: draft }];
+    expect(say(graph.askForAnswer(of, known, []))?.text).toContain(named);
+  });
+
+  it("only a result that failed is told as one", () => {
+    const question = "What is 2+2?";
+    const told = (result: string) =>
+      say(tree.askForAnswer(asked(question), [done("calculator", result)], "unsolved"))?.text;
+    expect(told("Error rates are low")).toBe("Offline model: 2+2 = Error rates are low.");
+    expect(told("Error: no")).toContain("That did not happen (2+2): no");
+    const no = say(tree.askForAnswer(asked("计算 2+2"), [done("calculator", `Error: ${REFUSED}`)], "unsolved"))?.text;
+    expect(no).toContain("用户拒绝了");
   });
 });
 
@@ -278,7 +403,7 @@ describe("the offline model in a graph of thoughts", () => {
     for (const score of Object.values(scores)) expect(score >= 0 && score <= 1).toBe(true);
   });
 
-  it.each(["fail", "About fail", "please fail", "介绍出错", "Work on this: fail"])(
+  it.each(["fail on purpose", "About fail on purpose", "please fail on purpose", "介绍故意出错"])(
     "fails on request: %s",
     async (task) => {
       const messages = graph.askForWork(asked("x"), node(task), []);
@@ -290,7 +415,7 @@ describe("the offline model in a graph of thoughts", () => {
     },
   );
 
-  it.each(["Why startups fail", "Background of failure", "常见的出错原因"])(
+  it.each(["Why startups fail", "Why some fail on purpose", "About fail", "Background of failure", "常见的出错原因"])(
     "and not where the word only stands there: %s",
     (task) => {
       expect(say(graph.askForWork(asked("x"), node(task), []))?.error).toBeUndefined();

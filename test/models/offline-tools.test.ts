@@ -73,6 +73,14 @@ describe("the offline model and the built-in tools", () => {
     expect(await readdir(workspace)).toEqual(["b.txt"]);
   });
 
+  it("leave files alone that are only spoken of", async () => {
+    const before = await readdir(workspace);
+    for (const text of ["Do not delete b.txt", "How do I delete b.txt?", "请不要删除 b.txt", "Write a poem to p.txt"])
+      await ask(text);
+    expect(await ask("Read b.txt but do not delete it")).toBe("Offline model: b.txt says:\nhello\n");
+    expect(await readdir(workspace)).toEqual(before);
+  });
+
   it("agree about a refusal", async () => {
     const refuse: Approve = ({ arguments: given }) => ({ decision: "rejected", arguments: given, reason: "还要用" });
     expect(await ask("删除 b.txt", refuse)).toBe("离线模型：用户拒绝了（删除 b.txt），所以没有执行。理由：还要用。");
@@ -203,6 +211,6 @@ describe("the offline model and the built-in tools", () => {
     expect(await ask("make a todo list: milk, bread and save it to list.txt")).toBe(
       "Offline model: The list is there, with 2 items. I have written list.txt.",
     );
-    expect(await ask("read list.txt")).toContain("2. [ ] bread");
+    expect(await ask("read list.txt")).toBe("Offline model: list.txt says:\n1. [ ] milk\n2. [ ] bread\n");
   });
 });

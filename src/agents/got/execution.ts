@@ -9,7 +9,7 @@ import type { AgentContext } from "../agent-kind.ts";
 import { think, type Thought } from "../think.ts";
 import { fitTexts } from "./fit-texts.ts";
 import type { Lost } from "./lost.ts";
-import { type PlanNode, summarise } from "./plan.ts";
+import { type Plan, type PlanNode, summarise } from "./plan.ts";
 import type { Known } from "./prompts.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -33,17 +33,17 @@ export interface GotContext extends AgentContext {
 export interface Execution {
   readonly context: GotContext;
   /** The node run that carries out the graph. */
-  readonly node: Pick<NodeContext, "signal" | "ready" | "endedCalls">;
+  readonly node: Part & Pick<NodeContext, "signal" | "ready" | "endedCalls">;
   readonly scheduler: Scheduler;
   /** Results by the id of their node, here and in expansions. */
   readonly results: Map<string, string>;
   /** What is missing because of a node, itself or inside of it, by its id; nothing where there is no entry. */
   readonly lost: Map<string, Lost>;
-  /** Nodes that were added inside of a node, by its id. */
-  readonly added: Map<string, number>;
+  /** What nodes have become, by their ids: remembered or new. */
+  readonly expansions: Map<string, Plan>;
   /** Why the first node failed. */
   firstFault: string | undefined;
-  /** Nodes that were planned so far. */
+  /** Nodes that were planned so far, those of expansions included. */
   total: number;
 }
 
@@ -53,12 +53,6 @@ const MAX_KNOWN_CHARACTERS = 200_000;
 /** What a node that needs these is shown of them. */
 export function listKnown(nodes: readonly PlanNode[], results: ReadonlyMap<string, string>): readonly Known[] {
   return nodes.map(({ id, task }) => ({ id, task: summarise(task), text: results.get(id) ?? "" }));
-}
-
-/** Nodes were added inside of this one. They count once, in however many tries, remembered or not. */
-export function countNodes(execution: Execution, id: string, added: number): void {
-  if (!execution.added.has(id)) execution.total += added;
-  execution.added.set(id, added);
 }
 
 export function fitKnown(known: readonly Known[]): readonly Known[] {

@@ -49,6 +49,7 @@ describe("an adaptive graph of thoughts", () => {
           ["hard.x", "hard.z"],
         ],
         labels: ["do x", "do y", "do z"],
+        operations: ["generate", "generate", "generate"],
       },
     ]);
     expect(rebuildGraph(records).order).toEqual([
@@ -140,6 +141,18 @@ describe("an adaptive graph of thoughts", () => {
     );
     expect(nodes).toHaveLength(8);
     expect(completed).toHaveLength(8);
+  });
+
+  it("asks for no graph where there is room for one node only", async () => {
+    const stage = await stageGot({ expansions: { base: TWO_ENDS } }, { maxTotalNodes: 4 });
+    expect(rebuildGraph(await runStage(stage)).nodes).toHaveLength(3);
+    expect(stage.model.prompts.map((prompt) => readAsked(prompt).kind)).toEqual([
+      "plan",
+      "work",
+      "work",
+      "work",
+      "answer",
+    ]);
   });
 
   it("combines what is left where something inside fails, and names what is missing", async () => {

@@ -4,9 +4,17 @@ import { describe, expect, it } from "vitest";
 import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
 import { answerOf, eventsOf, SESSION, setStage, type Stage } from "../../../test/agents/stage.ts";
 import type { Session } from "../../engine/index.ts";
-import { createEntry, MemoryLog } from "../../log/index.ts";
+import { MemoryLog } from "../../log/index.ts";
 import type { EventOf, EventType, StampedRecord } from "../../protocol/index.ts";
-import { type AskedFor, describeWork, listNodes, playGot, readAsked, rebuildGraph } from "./play-got.contract.ts";
+import {
+  type AskedFor,
+  cutLog,
+  describeWork,
+  listNodes,
+  playGot,
+  readAsked,
+  rebuildGraph,
+} from "./play-got.contract.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 
@@ -88,15 +96,6 @@ function isJoined(records: readonly StampedRecord[], index: number): boolean {
   return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
 }
 
-async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
-  const log = new MemoryLog();
-  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
-  const entries = records.map((record) => createEntry(record));
-  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
-  await log.release(lease);
-  return log;
-}
-
 /** Calls of the model that are remembered by then, as `node|call`; those of the plan are of no node. */
 function listRemembered(records: readonly StampedRecord[]): ReadonlySet<string> {
   const paths = eventsOf(records, "updates").map(({ checkpoint_ns: path = "" }) => path.split("|"));
@@ -105,7 +104,8 @@ function listRemembered(records: readonly StampedRecord[]): ReadonlySet<string> 
       path
         .slice(-2)
         .join("|")
-        .replace(/^plan_graph:[^|]*/, ""),
+        .replace(/^plan_graph:[^|]*/, "")
+        .replace(/^.*\|expand:(.*)-(\d)$/, "$1|expand-$2"),
     ),
   );
 }
@@ -131,7 +131,7 @@ function describeEnd(records: readonly StampedRecord[]) {
 
 /** Goes on with a log that was cut, and looks at what came of it. */
 async function checkCut(whole: readonly StampedRecord[], prefix: readonly StampedRecord[]) {
-  const stage = await live(await cutLog(prefix));
+  const stage = await live(await cutLog(SESSION, prefix));
   await stage.session.idle();
   const after = await stage.read();
   const where = `after record ${prefix.length}, ${prefix.at(-1)?.event.type}`;

@@ -8,11 +8,13 @@ import { describeCut } from "../describe-cut.ts";
 import { isBlank } from "../run-messages.ts";
 import { think } from "../think.ts";
 import { createComplaint, type Execution, type GotContext, listKnown } from "./execution.ts";
+import { recallExpansions } from "./expand-node.ts";
 import { fitTexts } from "./fit-texts.ts";
 import { joinLost } from "./lost.ts";
 import { nameMissing } from "./name-missing.ts";
 import { describePlan, listEnds, type Plan, type PlanNode } from "./plan.ts";
 import { askForAnswer, askForPlan, type Missing } from "./prompts.ts";
+import { judgePlan, MAX_PLAN_NODES } from "./read-plan.ts";
 import { requestPlan } from "./request-plan.ts";
 import { runThoughts } from "./run-thoughts.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -43,17 +45,19 @@ export function createGotGraph(context: GotContext) {
         node.conclude(describePlan(plan));
         return { plan };
       },
-      execute_graph: async ({ plan }, node) => {
+      execute_graph: async ({ plan: kept }, node) => {
+        const plan = checkPlan(kept);
         const execution: Execution = {
           context,
           node,
           scheduler: new Scheduler(context.limits.concurrency),
           results: new Map(),
           lost: new Map(),
-          added: new Map(),
+          expansions: new Map(),
           firstFault: undefined,
           total: plan.nodes.length,
         };
+        await recallExpansions(execution, plan.nodes);
         await runThoughts(execution, plan.nodes, { around: node, given: [], depth: 0 });
         return describeResults(execution, plan);
       },
@@ -80,6 +84,13 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
   node.conclude(createComplaint("model_output_invalid", message, context.stage));
   const task = question.trim().slice(0, MAX_TASK_LENGTH).toWellFormed();
   return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
+}
+
+/** Whoever forks a session may give it another plan. */
+function checkPlan(kept: Plan): Plan {
+  const outcome = judgePlan(kept, MAX_PLAN_NODES);
+  if (outcome.ok) return outcome.plan;
+  throw new LoomError("graph_invalid", `the plan cannot be carried out: ${outcome.fault}`);
 }
 
 /** What the state keeps: the ends whole, if at all possible, and of the others what there is room for. */

@@ -83,6 +83,20 @@ describe("hostile answers", () => {
     expect(rebuildGraph(records)).toMatchObject({ completed: ["a"], failed: ["b"], skipped: ["end"] });
   });
 
+  it("fails the one thought whose result does not fit into a record", async () => {
+    const log = new MemoryLog({ limits: { maxEventBytes: 30_000 } });
+    const work: World["work"] = (asked) =>
+      asked.id === "b" ? { text: "x".repeat(40_000), chunk: 5000 } : describeWork(asked);
+    const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "c", needs: ["a"] }, { id: "d", needs: ["a", "b"] }]);
+    const stage = await setStage(playGot({ plan, work }), { kind: "got", retryMs: 0, log, tools: [] });
+    const { end, records } = await runStage(stage);
+    expect(end.status).toBe("completed");
+    const { completed, failed, skipped } = rebuildGraph(records);
+    expect([completed, failed, skipped]).toEqual([["a", "c"], ["b"], ["d"]]);
+    expect(eventsOf(records, "got_node_failed")[0]?.error).toContain("30000 bytes");
+    expect(eventsOf(records, "reply")[0]?.reply).toContain("b, d.");
+  });
+
   it("of the greatest size that may be are kept, whatever they are made of", async () => {
     // Six bytes each in JSON, in every result and in the state.
     const text = `:${"\u0001".repeat(149_000)}`;

@@ -103,6 +103,36 @@ describe("tools within thoughts", () => {
     expect(completed).toEqual(["c", "b", "a", "end"]);
   });
 
+  it("leave the place to others while the user is asked, once for however many questions", async () => {
+    const ids = ["b", "c", "d", "e"];
+    const plan = listNodes([{ id: "a" }, ...ids.map((id) => ({ id, needs: ["a"] }))]);
+    let working = 0;
+    let most = 0;
+    const stage = await stageGot(
+      async (asked) => {
+        if (asked.id === "b" && asked.turn === 0)
+          return { calls: [1, 2].map((n) => ({ name: "remove", input: { path: `${n}` }, id: `remove-${n}` })) };
+        most = Math.max(most, ++working);
+        await new Promise(setImmediate);
+        working--;
+        return describeWork(asked);
+      },
+      { concurrency: 1 },
+      plan,
+    );
+    const others = Promise.all(["c", "d", "e"].map((id) => stage.wait("got_node_complete", (done) => done.id === id)));
+    const run = await stage.ask("Go");
+    await others;
+    expect(run.work.waiting.map(({ callId }) => callId)).toEqual(["remove-1", "remove-2"]);
+    const second = stage.wait("tool_end", ({ call_id }) => call_id === "remove-2");
+    run.answerApproval({ callId: "remove-2", decision: "approved" });
+    await second;
+    run.answerApproval({ callId: "remove-1", decision: "approved" });
+    expect(await run.ended).toMatchObject({ status: "completed" });
+    expect(rebuildGraph(await stage.read()).completed).toEqual(["a", "c", "d", "e", "b"]);
+    expect(most).toBe(1);
+  });
+
   it("survive a restart while two thoughts wait for the user", async () => {
     const work: NonNullable<World["work"]> = (asked) => {
       if (asked.id === "end" || asked.turn > 0) return describeWork(asked);

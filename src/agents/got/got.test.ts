@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
 import { eventsOf, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { findRetryDelay } from "../../graph/retry.ts";
 import type { ScriptedTurn } from "../../models/scripted-model.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { agent } from "../index.ts";
 import type { GotOptions } from "./got.ts";
 import { describeWork, listNodes, playGot, readAsked, rebuildGraph, type World } from "./play-got.contract.ts";
+import { createRetryPolicy } from "./run-thoughts.ts";
 
 const quick = { retryMs: 0, callOptions: { maxRetries: 0 } };
 const broken: ScriptedTurn = { fault: { kind: "throw" } };
@@ -59,6 +61,7 @@ describe("a graph of thoughts", () => {
           ["left", "end"],
         ],
         labels: ["do top", "do left", "do right", "do end"],
+        operations: ["generate", "generate", "generate", "aggregate"],
       },
     ]);
     expect(rebuildGraph(records).completed).toEqual(["top", "left", "right", "end"]);
@@ -208,9 +211,13 @@ describe("a graph of thoughts", () => {
       await stage.ask("Why?")
     ).ended;
     const records = await stage.read();
-    expect(eventsOf(records, "got_node_complete").find(({ id }) => id === "best")?.result_summary).toBe(
-      "kept b (a 0.2, b 0.9, c 0.9)",
-    );
+    expect(eventsOf(records, "got_node_complete").find(({ id }) => id === "best")).toEqual({
+      type: "got_node_complete",
+      id: "best",
+      result_summary: "kept b (a 0.2, b 0.9, c 0.9)",
+      scored: ["a", "b", "c"],
+      scores: [0.2, 0.9, 0.9],
+    });
     const refine = stage.model.prompts.find((prompt) => readAsked(prompt).id === "better") ?? [];
     expect(readAsked(refine).text).toContain("Result of best (do best):\nb[]");
     expect(readAsked(refine).text).toContain("Improve the result above");
@@ -290,5 +297,19 @@ describe("a graph of thoughts", () => {
     [{ adaptive: "yes" as unknown as boolean }, "`adaptive` must be"],
   ])("refuses options that make no sense: %o", (options, message) => {
     expect(() => agent({ kind: "got", provider: "offline", ...options })).toThrow(message);
+  });
+});
+
+describe("the pauses between tries", () => {
+  it.each([
+    [500, [500, 1000, 2000, 4000]],
+    [20_000, [20_000, 40_000, 80_000, 160_000]],
+    [60_000, [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]],
+    [0, [0, 0, 0]],
+  ])("of %d are each twice the one before, up to ten minutes", (retryMs, pauses) => {
+    const policy = createRetryPolicy({ attempts: pauses.length + 1, retryMs });
+    const found = pauses.map((_, index) => findRetryDelay(policy, index + 1, new Error("no")));
+    expect(found).toEqual(pauses);
+    expect(findRetryDelay(policy, pauses.length + 1, new Error("no"))).toBeUndefined();
   });
 });

@@ -7,6 +7,7 @@ import { LoomError } from "../../protocol/index.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import type { GotContext, GotLimits } from "./execution.ts";
 import { createGotGraph } from "./got-graph.ts";
+import { MAX_PLAN_NODES } from "./read-plan.ts";
 
 export interface GotOptions {
   /** A task that the model judges complex is planned as a graph of its own. */
@@ -21,7 +22,7 @@ export interface GotOptions {
   readonly concurrency?: number;
   /** Tries of a node, the first included. */
   readonly attempts?: number;
-  /** Before the second try; each pause is twice the one before. */
+  /** Before the second try; each pause is twice the one before, up to ten minutes. */
   readonly retryMs?: number;
   /** Rounds in which a node may use tools. Code `iteration_limit`. */
   readonly maxRounds?: number;
@@ -44,7 +45,7 @@ const DEFAULTS: Readonly<Numbers> = {
 
 /** What each may be. Plans and thoughts are kept in one record each, and that may have 1 MiB; ids grow with the depth. */
 const RANGES: { readonly [K in keyof Numbers]: readonly [from: number, to: number] } = {
-  maxNodes: [1, 2000],
+  maxNodes: [1, MAX_PLAN_NODES],
   maxTotalNodes: [1, 10_000],
   maxDepth: [0, 5],
   concurrency: [1, 1000],

@@ -43,6 +43,7 @@ export function describePlan({ nodes }: Plan): GotPlanEvent {
     node_ids: nodes.map(({ id }) => id),
     edges,
     labels: nodes.map(({ task }) => summarise(task)),
+    operations: nodes.map(({ operation }) => operation),
   };
 }
 
@@ -58,6 +59,7 @@ export function describeExpansion(id: string, { nodes }: Plan): GotExpandEvent {
     nodes: nodes.map((node) => node.id),
     edges,
     labels: nodes.map(({ task }) => summarise(task)),
+    operations: nodes.map(({ operation }) => operation),
   };
 }
 

@@ -1,5 +1,7 @@
 // What tests of graphs of thoughts need: a model that answers each of the agent's prompts by what it reads in it, so that
-// it says the same in any order and in any process; and the graph as a receiver rebuilds it from the events alone.
+// it says the same in any order and in any process; the graph as a receiver rebuilds it from the events alone; and what a
+// process that died has left.
+import { createEntry, MemoryLog } from "../../log/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { type AnyEvent, isKnownEvent, type Json, type StampedRecord } from "../../protocol/index.ts";
@@ -141,4 +143,14 @@ export function rebuildGraph(records: readonly StampedRecord[]): Rebuilt {
     }
   }
   return { nodes, edges, completed, failed, skipped, order };
+}
+
+/** A log that ends with these records. */
+export async function cutLog(sessionId: string, records: readonly StampedRecord[]): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  const lease = await log.acquire(sessionId, { holder: "dead", ttlMs: 1000 });
+  const entries = records.map((record) => createEntry(record));
+  await log.append({ sessionId, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.release(lease);
+  return log;
 }

@@ -19,6 +19,8 @@ const OPERATIONS: ReadonlySet<string> = new Set<Operation>(["generate", "aggrega
 const REFUSED_IDS: ReadonlySet<string> = new Set([...OWN_NODES, "__proto__"]);
 const ID = /^[\p{L}\p{N}_-]{1,40}$/u;
 const MAX_TASK_LENGTH = 2000;
+/** More than any option allows is not walked through. */
+export const MAX_PLAN_NODES = 2000;
 /** A plan is one event, which may have 1 MiB; edges repeat the ids of their nodes. */
 const MAX_PLAN_BYTES = 512 * 1024;
 const MAX_QUOTE = 60;
@@ -26,8 +28,12 @@ const MAX_QUOTE = 60;
 /** A plan `inside` a node is made part of the graph that this node belongs to. */
 export function readPlan(text: string, maxNodes: number, inside?: string): PlanOutcome {
   const found = readLastObject(text);
-  if (found === undefined) return fail("there is no JSON object in it");
-  const { nodes: listed } = found;
+  return found === undefined ? fail("there is no JSON object in it") : judgePlan(found, maxNodes, inside);
+}
+
+/** The same of a plan that is no text. */
+export function judgePlan(given: Json, maxNodes: number, inside?: string): PlanOutcome {
+  const listed = isJsonObject(given) ? given["nodes"] : undefined;
   if (!Array.isArray(listed)) return fail('the object has no list "nodes"');
   if (listed.length === 0) return fail("it has no nodes");
   if (listed.length > maxNodes) return fail(`it has ${listed.length} nodes, and at most ${maxNodes} are allowed`);
@@ -38,7 +44,7 @@ export function readPlan(text: string, maxNodes: number, inside?: string): PlanO
     if (nodes.has(node.id)) return fail(`two nodes have the id ${quote(node.id)}`);
     nodes.set(node.id, node);
   }
-  return judge(nodes, inside);
+  return judgeGraph(nodes, inside);
 }
 
 /** The node, or what is wrong with it. */
@@ -67,7 +73,7 @@ function readOperation({ operation }: JsonObject): Operation | undefined {
 }
 
 /** The nodes as a graph. */
-function judge(nodes: ReadonlyMap<string, PlanNode>, inside: string | undefined): PlanOutcome {
+function judgeGraph(nodes: ReadonlyMap<string, PlanNode>, inside: string | undefined): PlanOutcome {
   const dependants = new Map<string, PlanNode[]>([...nodes.keys()].map((id) => [id, []]));
   for (const node of nodes.values()) {
     for (const need of node.needs) {

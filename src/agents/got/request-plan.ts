@@ -4,6 +4,7 @@
  */
 import type { Part } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { askForForm, type GotContext } from "./execution.ts";
 import type { Plan } from "./plan.ts";
 import { askForPlanAgain } from "./prompts.ts";
@@ -14,6 +15,8 @@ type Answered = { readonly plan: Plan } | { readonly fault: string; readonly sai
 
 export interface PlanRequest {
   readonly signal: AbortSignal;
+  /** Where the model is heard; that of the part which remembers when absent. */
+  readonly span?: Part["span"];
   /** Names the parts: `plan-1` and `plan-2`, so that a node may ask for several things. */
   readonly key: string;
   readonly asked: readonly ModelMessage[];
@@ -29,11 +32,11 @@ export interface PlanRequest {
 export async function requestPlan(
   context: GotContext,
   part: Part,
-  { signal, key, asked, findRoom, inside, onOutcome }: PlanRequest,
+  { signal, span = part.span, key, asked, findRoom, inside, onOutcome }: PlanRequest,
 ): Promise<PlanOutcome> {
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<Answered> =>
     part.once(`${key}-${call}`, async (inner): Promise<Answered> => {
-      const { text, fault, said } = await askForForm(context, signal, inner.span, `${key}-${call}`, messages);
+      const { text, fault, said } = await askForForm(context, signal, span, `${key}-${call}`, messages);
       const outcome: PlanOutcome = fault === undefined ? readPlan(text, findRoom(), inside) : { ok: false, fault };
       if (outcome.ok || call === 2) onOutcome?.(outcome, inner);
       if (outcome.ok) return { plan: outcome.plan };
@@ -42,4 +45,16 @@ export async function requestPlan(
   let answered = await ask(1, asked);
   if ("fault" in answered) answered = await ask(2, askForPlanAgain(asked, answered.said, answered.fault));
   return "plan" in answered ? { ok: true, plan: answered.plan } : { ok: false, fault: answered.fault };
+}
+
+/** The plan that was remembered under this key; undefined where there is none, or none yet. */
+export async function recallPlan(part: Part, key: string): Promise<Plan | undefined> {
+  for (const call of [1, 2]) {
+    if (!part.has(`${key}-${call}`)) return undefined;
+    const answered = await part.once<Answered>(`${key}-${call}`, () => {
+      throw new LoomError("node_failed", `the plan ${key} is not remembered`);
+    });
+    if ("plan" in answered) return answered.plan;
+  }
+  return undefined;
 }

@@ -8,11 +8,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../engine/index.ts";
 import type { Part, RetryPolicy } from "../../graph/index.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { countNodes, type Execution, fitKnown, listKnown } from "./execution.ts";
+import { type GotNodeCompleteEvent, isLoomError, LoomError } from "../../protocol/index.ts";
+import { type Execution, fitKnown, type GotLimits, listKnown } from "./execution.ts";
 import { expandNode } from "./expand-node.ts";
 import { joinLost, type Lost, NOTHING_LOST } from "./lost.ts";
-import { listEnds, type Plan, type PlanNode, summarise } from "./plan.ts";
+import { listEnds, type PlanNode, summarise } from "./plan.ts";
 import { askForWork, type Known } from "./prompts.ts";
 import { scoreResults } from "./score-results.ts";
 import { closeCallsOf, thinkWithTools } from "./think-with-tools.ts";
@@ -21,10 +21,11 @@ import { closeCallsOf, thinkWithTools } from "./think-with-tools.ts";
 type Ended = {
   readonly text?: string;
   readonly error?: string;
-  /** Of a thought that has become a graph: what is missing in it, and how many nodes it has. */
+  /** Of a thought that has become a graph: what is missing in it. */
   readonly lost?: Lost;
-  readonly added?: number;
 };
+
+const MAX_PAUSE_MS = 600_000;
 
 interface Place {
   /** The span they are inside of. */
@@ -63,9 +64,8 @@ export async function runThoughts(execution: Execution, nodes: readonly PlanNode
 }
 
 /** Keeps what a thought has come to, whether it was worked on now or is remembered. */
-function note(execution: Execution, node: PlanNode, { text, error, lost = NOTHING_LOST, added = 0 }: Ended): void {
+function note(execution: Execution, node: PlanNode, { text, error, lost = NOTHING_LOST }: Ended): void {
   const { id } = node;
-  if (added > 0) countNodes(execution, id, added);
   if (text !== undefined) execution.results.set(id, text);
   if (error !== undefined) execution.firstFault ??= `${id}: ${error}`;
   const all = error === undefined ? lost : joinLost([describeLost(node, error), lost]);
@@ -76,6 +76,17 @@ function describeLost({ id, task }: PlanNode, reason: string): Lost {
   return { missing: [{ id, task: summarise(task), reason: summarise(reason) }], count: 1 };
 }
 
+export function createRetryPolicy({ attempts, retryMs }: Pick<GotLimits, "attempts" | "retryMs">): RetryPolicy {
+  return {
+    attempts,
+    delayMs: retryMs,
+    factor: 2,
+    maxDelayMs: MAX_PAUSE_MS,
+    // What is inside of it has been tried by itself.
+    when: (error) => !isLoomError(error, "node_failed"),
+  };
+}
+
 /** One thought, in as many tries as it may have; each is a span of its own. */
 async function runThought(
   execution: Execution,
@@ -84,25 +95,25 @@ async function runThought(
   { around, depth }: Place,
 ): Promise<Ended> {
   const { context, scheduler } = execution;
-  const { attempts, retryMs } = context.limits;
-  // What is inside of it has been tried by itself.
-  const policy: RetryPolicy = { attempts, delayMs: retryMs, when: (error) => !isLoomError(error, "node_failed") };
+  const policy = createRetryPolicy(context.limits);
   const { id } = node;
+  let refusal: LoomError | undefined;
   for (let attempt = 1; ; attempt++) {
     let delay: number | undefined;
-    let inside: Inside | undefined;
+    let lost: Lost | undefined;
     try {
       return await around.once<Ended>(
         id,
         async (part) => {
           void part.span.emit({ type: "got_node_start", id });
-          const { text, summary = summarise(text) } = await workOn(execution, part, node, known, {
+          if (refusal !== undefined) throw refusal;
+          const { text, ...told } = await workOn(execution, part, node, known, {
             depth,
-            onInside: (found) => (inside = found),
+            onLost: (found) => (lost = found),
           });
           closeCallsOf(context.run, id);
-          part.conclude({ type: "got_node_complete", id, result_summary: summary });
-          return { text, ...inside };
+          part.conclude({ type: "got_node_complete", id, result_summary: summarise(text), ...told });
+          return { text, ...(lost === undefined ? {} : { lost }) };
         },
         {
           name: id,
@@ -112,11 +123,16 @@ async function runThought(
             if (delay !== undefined) return undefined;
             const reason = describeError(error);
             part.conclude({ type: "got_node_failed", id, error: reason });
-            return { error: reason, ...inside };
+            return { error: reason, ...(lost === undefined ? {} : { lost }) };
           },
         },
       );
     } catch (error) {
+      // What it has come to does not fit into a record: that is its failure, and is told in a span of its own.
+      if (refusal === undefined && isLoomError(error, "event_too_large", "batch_too_large")) {
+        refusal = error;
+        continue;
+      }
       // Told to stop, or not to be stored: that is no failure of the thought.
       if (delay === undefined) throw error;
       await scheduler.leave(() => pause(delay, undefined, { signal: execution.node.signal }));
@@ -124,12 +140,15 @@ async function runThought(
   }
 }
 
-/** What has become of the graph inside of a thought. */
-type Inside = Required<Pick<Ended, "lost" | "added">>;
+/** What a thought has come to, and what is told of it beside the text. */
+export type Outcome = { readonly text: string } & Partial<
+  Pick<GotNodeCompleteEvent, "result_summary" | "scored" | "scores">
+>;
 
 interface WorkOptions {
   readonly depth: number;
-  readonly onInside: (inside: Inside) => void;
+  /** Told what is missing in the graph that the thought has become. */
+  readonly onLost: (lost: Lost) => void;
 }
 
 async function workOn(
@@ -137,14 +156,14 @@ async function workOn(
   part: Part,
   node: PlanNode,
   known: readonly Known[],
-  { depth, onInside }: WorkOptions,
-): Promise<{ readonly text: string; readonly summary?: string }> {
-  const { context, scheduler, results } = execution;
+  { depth, onLost }: WorkOptions,
+): Promise<Outcome> {
+  const { context, scheduler, results, lost } = execution;
   if (node.operation === "score") return scoreResults(execution, part, node, known);
   const plan = await expandNode(execution, part, node, known, depth);
   if (plan === undefined) return { text: await thinkWithTools(execution, part, askForWork(context, node, known)) };
   await scheduler.leave(() => runThoughts(execution, plan.nodes, { around: part, given: known, depth: depth + 1 }));
-  onInside(lookInside(execution, plan));
+  onLost(joinLost(plan.nodes.flatMap(({ id }) => lost.get(id) ?? [])));
   const ends = listKnown(
     listEnds(plan.nodes, (id) => results.has(id)),
     results,
@@ -155,11 +174,4 @@ async function workOn(
   if (ends.length === 1) return { text: first.text };
   const whole: PlanNode = { ...node, operation: "aggregate" };
   return { text: await thinkWithTools(execution, part, askForWork(context, whole, fitKnown(ends))) };
-}
-
-function lookInside({ lost, added }: Execution, { nodes }: Plan): Inside {
-  return {
-    lost: joinLost(nodes.flatMap(({ id }) => lost.get(id) ?? [])),
-    added: nodes.reduce((sum, { id }) => sum + (added.get(id) ?? 0), nodes.length),
-  };
 }

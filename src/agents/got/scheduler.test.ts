@@ -142,6 +142,31 @@ describe("a scheduler", () => {
     );
   });
 
+  it("refuses jobs that need each other, after all that do not need them", async () => {
+    await fc.assert(
+      fc.asyncProperty(flat, fc.integer({ min: 1, max: 5 }), fc.nat(100), async (jobs, places, pick) => {
+        const circle = ["x", "y", "z"].map((id, index, all) => ({
+          ...(jobs[0] as Sample),
+          id,
+          needs: [all[(index + 1) % 3] ?? "", jobs[pick % jobs.length]?.id ?? ""],
+        }));
+        const whole = jobs.map((job) => ({ ...job, fails: false }));
+        const begun: string[] = [];
+        const going = new Scheduler(places).run([...circle, ...whole], {
+          work: async ({ id, turns }) => {
+            await takeTurns(turns);
+            begun.push(id);
+            return true;
+          },
+          skip: () => Promise.resolve(),
+        });
+        await expect(going).rejects.toMatchObject({ code: "graph_invalid" });
+        expect(begun.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+      }),
+      { numRuns: SAMPLES.sessions, seed: 6 },
+    );
+  });
+
   it("needs one place for any depth", async () => {
     const nest = (depth: number, prefix: string): readonly Sample[] =>
       depth === 0

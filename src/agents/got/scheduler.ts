@@ -6,8 +6,11 @@
  * Invariants:
  * - A job is begun once or skipped once, never both, and never before all it needs have a result.
  * - No more jobs work at once than there are places, and no place is empty while a job could begin.
+ * - Jobs that need each other are refused once nothing else is left: `run` never waits for what cannot come.
  * - After a job has thrown nothing new is begun; `run` rejects when all that was going has come to its end.
  */
+import { LoomError } from "../../protocol/index.ts";
+
 export interface Job {
   readonly id: string;
   /** Ids of other jobs of the same run. */
@@ -47,11 +50,20 @@ export class Scheduler {
     const entries = linkJobs(jobs);
     let open = entries.length;
     let going = 0;
+    /** Jobs that could begin, and wait for a place. */
+    let queued = 0;
     const settle = (): void => {
-      if (this.#failure === undefined ? open === 0 : going === 0) {
-        if (this.#failure === undefined) resolve();
-        else reject(this.#failure.error);
-      }
+      if (this.#failure === undefined && open === 0) resolve();
+      else if (this.#failure !== undefined && going === 0) reject(this.#failure.error);
+      else if (going === 0 && queued === 0)
+        reject(new LoomError("graph_invalid", `${open} of ${entries.length} jobs need each other`));
+    };
+    const enqueue = (entry: Entry<T>): void => {
+      queued++;
+      this.#ready.push(() => {
+        queued--;
+        begin(entry);
+      });
     };
     const fail = (error: unknown): void => {
       going--;
@@ -61,7 +73,7 @@ export class Scheduler {
     const end = (entry: Entry<T>, hasResult: boolean): void => {
       going--;
       open--;
-      if (hasResult) this.#release(entry, begin);
+      if (hasResult) release(entry, enqueue);
       else for (const [other, need] of listSkipped(entry)) leaveOut(other, need);
       settle();
     };
@@ -92,7 +104,7 @@ export class Scheduler {
         settle();
       }, fail);
     };
-    for (const entry of entries) if (entry.left === 0) this.#ready.push(() => begin(entry));
+    for (const entry of entries) if (entry.left === 0) enqueue(entry);
     this.#fill();
     settle();
     return promise;
@@ -106,13 +118,6 @@ export class Scheduler {
       return await work();
     } finally {
       await this.#takePlace();
-    }
-  }
-
-  #release<T extends Job>({ dependants }: Entry<T>, begin: (entry: Entry<T>) => void): void {
-    for (const entry of dependants) {
-      entry.left--;
-      if (entry.left === 0 && !entry.isSkipped) this.#ready.push(() => begin(entry));
     }
   }
 
@@ -153,6 +158,13 @@ function linkJobs<T extends Job>(jobs: readonly T[]): readonly Entry<T>[] {
     }
   }
   return [...entries.values()];
+}
+
+function release<T extends Job>({ dependants }: Entry<T>, enqueue: (entry: Entry<T>) => void): void {
+  for (const entry of dependants) {
+    entry.left--;
+    if (entry.left === 0 && !entry.isSkipped) enqueue(entry);
+  }
 }
 
 /** All that can no longer begin, each with the one it needs that has no result. */

@@ -9,6 +9,7 @@ import { readLastObject } from "../read-json.ts";
 import { askForForm, createComplaint, type Execution } from "./execution.ts";
 import { type PlanNode, summarise } from "./plan.ts";
 import { askForScores, askForScoresAgain, type Known } from "./prompts.ts";
+import type { Outcome } from "./run-thoughts.ts";
 
 /** In the order of what was rated. */
 type Scores = { readonly scores: readonly number[] } | { readonly fault: string; readonly said: string };
@@ -18,7 +19,7 @@ export async function scoreResults(
   part: Part,
   node: PlanNode,
   known: readonly Known[],
-): Promise<{ readonly text: string; readonly summary?: string }> {
+): Promise<Outcome> {
   const asked = askForScores(context, node, known);
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<Scores> =>
     part.once(`score-${call}`, async (inner): Promise<Scores> => {
@@ -38,7 +39,12 @@ export async function scoreResults(
   const { scores } = answered;
   const best = scores.indexOf(Math.max(...scores));
   const told = known.map(({ id }, index) => `${id} ${scores[index]}`).join(", ");
-  return { text: known[best]?.text ?? "", summary: summarise(`kept ${known[best]?.id} (${told})`) };
+  return {
+    text: known[best]?.text ?? "",
+    result_summary: summarise(`kept ${known[best]?.id} (${told})`),
+    scored: known.map(({ id }) => id),
+    scores,
+  };
 }
 
 /** One score for each, or what is wrong with them. */

@@ -14,6 +14,7 @@ import { runCalls } from "../run-calls.ts";
 import { toResult } from "../run-messages.ts";
 import type { Thought } from "../think.ts";
 import { askModel, createComplaint, type Execution, type GotContext } from "./execution.ts";
+import { sharePlace } from "./share-place.ts";
 
 /** What is remembered of an answer. */
 interface Turn {
@@ -25,14 +26,15 @@ const LAST_ROUND = "You have used all rounds you may use tools in. Write the res
 
 /** Gives the text of the last answer. */
 export async function thinkWithTools(
-  { context, node }: Execution,
+  { context, node, scheduler }: Execution,
   part: Part,
   asked: readonly ModelMessage[],
 ): Promise<string> {
   const { toolbox, limits, run } = context;
   const { signal } = node;
   // One call, whose text is the result: it is remembered with it.
-  if (toolbox.names.length === 0 || limits.maxRounds === 0) {
+  const hasRounds = toolbox.names.length > 0 && limits.maxRounds > 0;
+  if (!hasRounds && !part.has("think-1")) {
     const thought = await askModel(context, signal, part.span, "think-1", asked);
     return readText(context, part, thought);
   }
@@ -58,7 +60,8 @@ export async function thinkWithTools(
     if (calls.length === 0) return content.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
     const results = await part.once(`act-${round}`, async ({ span }): Promise<Json> => {
       const { ready, endedCalls } = node;
-      const outcomes = await runCalls(context, calls, { span, signal, ready, endedCalls, malformed });
+      const watch = sharePlace(scheduler, calls.length);
+      const outcomes = await runCalls(context, calls, { span, signal, ready, endedCalls, malformed, watch });
       const given = outcomes.map(({ callId, name, result, isError }) =>
         toResult(callId, name, { result, is_error: isError }),
       );

@@ -5,18 +5,22 @@
 import type { NodeContext } from "../../graph/index.ts";
 import { runCalls } from "../run-calls.ts";
 import { runSideBySide } from "../side-by-side.ts";
-import type { TotContext } from "./ask-model.ts";
-import { cutText, type ThoughtCall } from "./read-thoughts.ts";
-import type { TotState } from "./tot-state.ts";
+import { findSpent, type TotContext } from "./ask-model.ts";
+import { cutText, fitText, type ThoughtCall } from "./read-thoughts.ts";
+import { measureDepth, ROOT, type TotState } from "./tot-state.ts";
 
-/** Characters of what one call gave, and of all that are written at once: a record may have 1 MiB. */
+/** Characters of what one call gave, and bytes of all that are written at once: a record may have 1 MiB. */
 const MAX_OBSERVATION = 8000;
-const MAX_CHARACTERS = 160_000;
+const MAX_BYTES = 600_000;
 
 export async function actOnThoughts(context: TotContext, state: TotState, node: NodeContext) {
-  const acting = listActing(state);
-  const count = acting.reduce((sum, { calls }) => sum + calls.length, 0);
-  const max = Math.min(MAX_OBSERVATION, Math.floor(MAX_CHARACTERS / Math.max(1, count)));
+  const { solved, startedAt, tokens } = state;
+  const all = listActing(context, state);
+  const count = all.reduce((sum, { calls }) => sum + calls.length, 0);
+  const maxBytes = Math.floor(MAX_BYTES / Math.max(1, count));
+  // What solves the question is carried out in any case: the answer is made of it.
+  const isSpent = solved === null && findSpent(context, startedAt, tokens) !== undefined;
+  const acting = isSpent ? all.filter(({ id }) => node.has(id)) : all;
   const results = await runSideBySide(acting, context.search.concurrency, ({ id, calls }) =>
     node.once(id, async ({ span }): Promise<readonly string[]> => {
       const outcomes = await runCalls(context, calls.map(toPart), {
@@ -28,15 +32,20 @@ export async function actOnThoughts(context: TotContext, state: TotState, node: 
           calls.flatMap(({ id: callId, raw }) => (raw === undefined ? [] : [[callId, raw]])),
         ),
       });
-      return outcomes.map(({ result, isError }) => cutText(isError ? `Error: ${result}` : result, max));
+      return outcomes.map(({ result, isError }) => {
+        const said = isError ? `Error: ${result}` : result;
+        return fitText(cutText(said, MAX_OBSERVATION), maxBytes);
+      });
     }),
   );
   return { observed: Object.fromEntries(acting.map(({ id }, index) => [id, results[index] ?? []])) };
 }
 
-/** Thoughts that go on and have calls. */
-export function listActing({ frontier, thoughts }: TotState) {
-  return frontier.flatMap((id) => {
+/** Thoughts that go on and have calls. Where nothing can follow, only the first: it is what is answered with. */
+export function listActing({ search }: TotContext, { frontier, thoughts, made }: TotState) {
+  const [first = ROOT] = frontier;
+  const isLast = measureDepth(first) >= search.maxDepth || made >= search.maxThoughts;
+  return (isLast ? frontier.slice(0, 1) : frontier).flatMap((id) => {
     const calls = thoughts[id]?.calls ?? [];
     return calls.length === 0 ? [] : [{ id, calls }];
   });

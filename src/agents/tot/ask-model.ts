@@ -3,7 +3,7 @@
  */
 import type { NodeRun } from "../../engine/index.ts";
 import type { ModelMessage, ModelUsage } from "../../models/model.ts";
-import { type ErrorEvent, isLoomError } from "../../protocol/index.ts";
+import { type ErrorCode, type ErrorEvent, isLoomError } from "../../protocol/index.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { think, type Thought } from "../think.ts";
 import type { TotSettings } from "./tot-settings.ts";
@@ -68,6 +68,17 @@ export function findSpent({ search, run }: TotContext, startedAt: number, tokens
 }
 
 /** What was wrong with answers of a model, all of one node run together. */
-export function describeFault(message: string, stage: string): ErrorEvent {
-  return { type: "error", message, code: "model_output_invalid", stage, recoverable: true };
+export function describeFault(message: string, stage: string, code: ErrorCode = "model_output_invalid"): ErrorEvent {
+  return { type: "error", message, code, stage, recoverable: true };
+}
+
+/** Calls that are ended at once: thousands may be open, and the log takes only so much. */
+const MAX_CLOSED = 100;
+
+/** Ends calls of tools that nobody will carry out. */
+export async function closeCalls({ run }: TotContext, ids: readonly string[], reason: string): Promise<void> {
+  for (let from = 0; from < ids.length; from += MAX_CLOSED) {
+    await run.ready();
+    run.closeCalls(ids.slice(from, from + MAX_CLOSED), { reason });
+  }
 }

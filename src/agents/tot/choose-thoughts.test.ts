@@ -6,7 +6,7 @@ const judge = (...scores: number[]): readonly Judged[] =>
   scores.map((score, index) => ({ id: String(index + 1), score, isSolved: false }));
 
 describe("a choice of thoughts", () => {
-  const breadth = { strategy: "breadth", beam: 2, threshold: 0.1, maxDepth: 3 } as const;
+  const breadth = { strategy: "breadth", evaluate: "value", beam: 2, threshold: 0.1, maxDepth: 3 } as const;
   const depth = { ...breadth, strategy: "depth" } as const;
 
   it("in breadth has a beam, spares and dead ends", () => {
@@ -30,10 +30,27 @@ describe("a choice of thoughts", () => {
     expect(chooseThoughts(judge(0.2, 0.9), 3, depth)).toMatchObject({ kept: ["2"], standings: { "1": "pruned" } });
   });
 
+  it("takes no thought for a dead end because nobody voted for it", () => {
+    const votes = { evaluate: "vote", threshold: 0.9 } as const;
+    expect(chooseThoughts(judge(0, 1, 0), 1, { ...breadth, ...votes })).toMatchObject({
+      kept: ["2", "1"],
+      standings: { "3": "spare" },
+    });
+    expect(chooseThoughts(judge(0, 1, 0), 1, { ...depth, ...votes })).toMatchObject({
+      goOn: ["2"],
+      standings: { "1": "open", "3": "open" },
+    });
+  });
+
+  it("takes a value of 0 for a dead end even where the threshold is 0", () => {
+    expect(chooseThoughts(judge(0, 0.01), 1, { ...breadth, threshold: 0 })).toMatchObject({ kept: ["2"] });
+  });
+
   it("keeps its invariants whatever the scores are", () => {
     const thought = fc.record({ score: fc.double({ min: 0, max: 1, noNaN: true }), isSolved: fc.boolean() });
     const search = fc.record({
       strategy: fc.constantFrom("breadth" as const, "depth" as const),
+      evaluate: fc.constantFrom("value" as const, "vote" as const),
       beam: fc.integer({ min: 1, max: 6 }),
       threshold: fc.double({ min: 0, max: 1, noNaN: true }),
       maxDepth: fc.integer({ min: 1, max: 3 }),
@@ -42,6 +59,7 @@ describe("a choice of thoughts", () => {
       fc.property(fc.array(thought, { minLength: 1, maxLength: 12 }), search, (thoughts, settings) => {
         const judged = thoughts.map((one, index) => ({ ...one, id: String(index) }));
         const { chosen, solved, goOn, kept, standings, hasSpares } = chooseThoughts(judged, 1, settings);
+        const isVote = settings.evaluate === "vote";
         const find = (id: string): Judged | undefined => judged.find((one) => one.id === id);
         expect(Object.keys(standings)).toHaveLength(judged.length);
         expect(solved !== undefined).toBe(judged.some(({ isSolved }) => isSolved));
@@ -50,14 +68,14 @@ describe("a choice of thoughts", () => {
         for (const id of goOn) expect(kept).toContain(id);
         for (const id of kept) {
           const { score = 0, isSolved } = find(id) ?? {};
-          expect(isSolved === true || (score > 0 && score >= settings.threshold)).toBe(true);
+          if (!isVote) expect(isSolved === true || (score > 0 && score >= settings.threshold)).toBe(true);
           expect(["kept", "open"]).toContain(standings[id]);
         }
         if (settings.strategy === "breadth") expect(kept.length).toBeLessThanOrEqual(settings.beam);
         expect(hasSpares).toBe(Object.values(standings).includes("spare"));
         for (const { id, score, isSolved } of judged)
           if (standings[id] === "pruned" && settings.maxDepth > 1)
-            expect(!isSolved && (score === 0 || score < settings.threshold)).toBe(true);
+            expect(!isVote && !isSolved && (score === 0 || score < settings.threshold)).toBe(true);
       }),
     );
   });

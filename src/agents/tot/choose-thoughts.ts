@@ -1,7 +1,8 @@
 /**
  * Which of the thoughts that were judged go on, which are kept for later, and which are given up. Pure.
  *
- * Invariant: what goes on is as good as the threshold and above zero, or solves the question.
+ * Invariant: what goes on is valued as high as the threshold and above zero, or solves the question. A vote says what is
+ * better, not what is hopeless: with votes nothing is a dead end, and those that have none come last.
  */
 import type { Standing } from "./tot-state.ts";
 import type { TotSettings } from "./tot-settings.ts";
@@ -24,26 +25,30 @@ export interface Choice {
   readonly hasSpares: boolean;
 }
 
+type ChoiceSettings = Pick<TotSettings, "strategy" | "evaluate" | "beam" | "threshold" | "maxDepth">;
+
 export function chooseThoughts(
   judged: readonly Judged[],
   depth: number,
-  { strategy, beam, threshold, maxDepth }: Pick<TotSettings, "strategy" | "beam" | "threshold" | "maxDepth">,
+  { strategy, evaluate, beam, threshold, maxDepth }: ChoiceSettings,
 ): Choice {
   const order = judged
     .map((thought, index) => ({ ...thought, index }))
     .toSorted((a, b) => Number(b.isSolved) - Number(a.isSolved) || b.score - a.score || a.index - b.index);
   const [first] = order;
-  const good = order.filter(({ score, isSolved }) => isSolved || (score > 0 && score >= threshold));
+  const isGood = ({ score, isSolved }: Judged): boolean => isSolved || (score > 0 && score >= threshold);
+  const good = evaluate === "vote" ? order : order.filter(isGood);
   // The last level leads nowhere: one of it is enough to answer with.
   const isLast = depth >= maxDepth;
-  const width = strategy === "breadth" ? beam : isLast ? 1 : good.length;
+  const isDepth = strategy === "depth";
+  const width = isDepth ? (isLast ? 1 : good.length) : beam;
   const kept = good.slice(0, width).map(({ id }) => id);
   const solved = first?.isSolved === true ? first.id : undefined;
-  const goOn = strategy === "depth" || solved !== undefined ? kept.slice(0, 1) : kept;
-  const spares = strategy === "breadth" && !isLast ? good.slice(width) : [];
+  const goOn = isDepth || solved !== undefined ? kept.slice(0, 1) : kept;
+  const spares = isDepth || isLast ? [] : good.slice(width);
   const standings: { [id: string]: Standing } = {};
   for (const { id } of judged) standings[id] = "pruned";
   for (const { id } of spares) standings[id] = "spare";
-  for (const id of kept) standings[id] = strategy === "depth" && id !== goOn[0] ? "open" : "kept";
+  for (const id of kept) standings[id] = isDepth && id !== goOn[0] ? "open" : "kept";
   return { chosen: first?.index ?? 0, solved, goOn, kept, standings, hasSpares: spares.length > 0 };
 }

@@ -9,18 +9,22 @@ import type { NodeContext, Part } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { Json } from "../../protocol/index.ts";
 import { runSideBySide } from "../side-by-side.ts";
-import { askModel, describeFault, findSpent, type TotContext } from "./ask-model.ts";
+import { askModel, closeCalls, describeFault, findSpent, type TotContext } from "./ask-model.ts";
 import { chooseThoughts, type Judged } from "./choose-thoughts.ts";
+import { type Failure, FailedCalls } from "./failed-calls.ts";
 import { askForFormAgain, askForValue, askForVote } from "./prompts.ts";
 import { cutText } from "./read-thoughts.ts";
 import { readValue, readVote, type Value, type Vote } from "./read-verdict.ts";
 import {
+  findParent,
   type Judgement,
   type Level,
   listChildren,
   listSteps,
   measureDepth,
+  ROOT,
   scoreOf,
+  type Standing,
   type TotState,
 } from "./tot-state.ts";
 
@@ -28,7 +32,7 @@ import {
 const MAX_SHOWN = 2000;
 
 /** Null where the model did not give it the form asked for, and would not when asked again. */
-type Verdict<T extends Json> = { readonly verdict: T | null; readonly tokens: number };
+type Verdict<T extends Json> = { readonly verdict: T | null; readonly tokens: number; readonly failure?: Failure };
 
 interface Verdicts {
   /** Those that were judged before a budget was spent. */
@@ -38,13 +42,14 @@ interface Verdicts {
 }
 
 export async function judgeThoughts(context: TotContext, state: TotState, node: NodeContext) {
-  const { search, run, stage } = context;
+  const { search, stage } = context;
   const { frontier: parents } = state;
   const made = parents.flatMap((parent) => listChildren(state, parent));
   const jury = new Jury(context, state, node);
   const { judged, faults, tokens } = await (search.evaluate === "value" ? jury.value(made) : jury.vote(made));
   const ids = judged.map(({ id }) => id);
-  if (ids.length === 0) return { parents, frontier: [], tokens };
+  const isShort = state.isShort || ids.length < made.length;
+  if (ids.length === 0) return { parents, frontier: [], tokens, isShort };
   const depth = measureDepth(ids[0] ?? "");
   const { chosen, solved, goOn, kept, standings, hasSpares } = chooseThoughts(judged, depth, search);
 
@@ -53,22 +58,33 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
   node.conclude({ type: "tot_evaluate", chosen, scores: judged.map(({ score }) => score), ids, kept, depth });
   const pruned = ids.filter((id) => standings[id] === "pruned");
   const calls = pruned.flatMap((id) => (state.thoughts[id]?.calls ?? []).map((call) => call.id));
-  if (calls.length > 0) run.closeCalls(calls, { reason: "the thought was given up" });
+  await closeCalls(context, calls, "the thought was given up");
 
   const judgements: { [id: string]: Judgement } = {};
   for (const { id, score } of judged) judgements[id] = { score, standing: standings[id] ?? "pruned" };
   const level = String(state.rounds);
   const levels: { [round: string]: Level } = hasSpares ? { [level]: { ids, below: state.top } } : {};
   const [best] = goOn;
+  const ended = solved === undefined && best !== undefined ? listEnded(parents, standings) : [];
   return {
     parents,
     frontier: goOn,
     judged: judgements,
     tokens,
+    isShort,
+    chosen: best ?? null,
     ...(hasSpares ? { levels, top: level } : {}),
+    ...(ended.length > 0 ? { ended: { [level]: { ids: ended, below: state.lastEnded } }, lastEnded: level } : {}),
     ...(solved === undefined ? {} : { solved }),
     ...(best !== undefined && isBetter(state, best, judgements[best]?.score ?? 0) ? { best } : {}),
   };
+}
+
+/** Those of the parents whose children are all dead ends, or that have none. */
+function listEnded(parents: readonly string[], standings: { readonly [id: string]: Standing }): readonly string[] {
+  const living = new Set<string>();
+  for (const [id, standing] of Object.entries(standings)) if (standing !== "pruned") living.add(findParent(id));
+  return parents.filter((parent) => parent !== ROOT && !living.has(parent));
 }
 
 /** The deeper thought is nearer to an answer; of equals the higher score counts. */
@@ -84,6 +100,7 @@ class Jury {
   readonly #context: TotContext;
   readonly #state: TotState;
   readonly #node: NodeContext;
+  readonly #failed = new FailedCalls();
   #tokens: number;
   #faults = 0;
 
@@ -109,6 +126,7 @@ class Jury {
       sum.score += value?.score ?? 0;
       sum.solved += value?.isSolved === true ? 1 : 0;
     });
+    this.#failed.conclude(this.#node, this.#context.stage);
     const judged = [...sums].flatMap(([id, { score, solved, given }]): readonly Judged[] =>
       given === 0 ? [] : [{ id, score: score / given, isSolved: solved * 2 > evaluations }],
     );
@@ -137,6 +155,7 @@ class Jury {
       count.all++;
       count.solved += vote?.isSolved === true ? 1 : 0;
     });
+    this.#failed.conclude(this.#node, this.#context.stage);
     const judged = votes.map(({ id, all, solved }): Judged => ({
       id,
       score: all / given,
@@ -153,12 +172,20 @@ class Jury {
     sample: number,
     read: (text: string) => T | undefined,
   ): Promise<T | null | undefined> {
-    if (findSpent(this.#context, this.#state.startedAt, this.#tokens) !== undefined) return undefined;
+    // What was judged counts, whatever is left.
+    const isSpent = findSpent(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
+    if (isSpent && !this.#node.has(key)) return undefined;
     const work = (part: Part): Promise<Verdict<T>> => this.#judge(part, prompt(), sample, read);
-    const { verdict, tokens } = await this.#node.once<Verdict<T>>(key, work, { name });
-    this.#tokens += tokens;
-    if (verdict === null) this.#faults++;
-    return verdict;
+    const recover = (error: unknown): Verdict<T> | undefined => {
+      const failure = this.#failed.recover(error);
+      return failure === undefined ? undefined : { verdict: null, tokens: 0, failure };
+    };
+    const options = { name, recover: name === undefined ? undefined : recover };
+    const given = await this.#node.once<Verdict<T>>(key, work, options);
+    this.#failed.count(given);
+    this.#tokens += given.tokens;
+    if (given.verdict === null && given.failure === undefined) this.#faults++;
+    return given.verdict;
   }
 
   /** Asks once, and once more where the answer had not the form asked for. */

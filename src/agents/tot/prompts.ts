@@ -4,13 +4,20 @@
  */
 import type { AgentContext } from "../agent-kind.ts";
 import type { ModelMessage } from "../../models/model.ts";
+import { cutText } from "./read-thoughts.ts";
 
 /** A thought on the path, the tools it calls, and what they gave. */
 export interface Step {
+  /** Tells steps of several paths apart: one that is shown again is shown in short. */
+  readonly id?: string;
   readonly text: string;
   readonly actions?: readonly string[];
   readonly observations?: readonly string[];
 }
+
+/** Characters of what tools gave, in all of one prompt, and of a step that was shown in it before. */
+const MAX_OBSERVED = 60_000;
+const MAX_AGAIN = 200;
 
 type Asked = Pick<AgentContext, "system" | "history" | "question">;
 
@@ -35,7 +42,8 @@ export function askForValue(asked: Asked, path: readonly Step[]): readonly Model
 }
 
 export function askForVote(asked: Asked, candidates: readonly (readonly Step[])[]): readonly ModelMessage[] {
-  const listed = candidates.map((path, index) => `Candidate ${index + 1}:\n${describeSteps(path)}`);
+  const described = describePaths(candidates);
+  const listed = described.map((steps, index) => `Candidate ${index + 1}:\n${steps}`);
   return compose(asked, undefined, [
     ...listed,
     "Which candidate is the most promising for answering the question? Think briefly, then end with one line of JSON:",
@@ -76,7 +84,7 @@ function compose(
   path: readonly Step[] | undefined,
   task: readonly string[],
 ): readonly ModelMessage[] {
-  const steps = path === undefined ? [] : [`Steps so far:\n${describeSteps(path)}`];
+  const steps = path === undefined ? [] : [`Steps so far:\n${describePaths([path]).join("")}`];
   const text = [`Question:\n${question}`, ...steps, task.join("\n")].join("\n\n");
   return [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
@@ -85,15 +93,30 @@ function compose(
   ];
 }
 
-function describeSteps(path: readonly Step[]): string {
-  if (path.length === 0) return "(none)";
-  return path
-    .map(({ text, actions = [], observations = [] }, index) =>
-      [
-        `${index + 1}. ${text}`,
-        ...actions.map((call) => `   Action: ${call}`),
-        ...observations.map((seen) => `   Observation: ${seen}`),
-      ].join("\n"),
-    )
-    .join("\n");
+/** What tools gave is told where a step is shown first; all of it shares the room there is. */
+function describePaths(paths: readonly (readonly Step[])[]): readonly string[] {
+  const seen = new Set<string>();
+  const shown = paths.map((path) =>
+    path.map((step): Step => {
+      const { id, text } = step;
+      if (id === undefined || !seen.has(id)) {
+        if (id !== undefined) seen.add(id);
+        return step;
+      }
+      return { text: cutText(text, MAX_AGAIN) };
+    }),
+  );
+  const count = shown.flat().reduce((sum, { observations = [] }) => sum + observations.length, 0);
+  const room = Math.floor(MAX_OBSERVED / Math.max(1, count));
+  return shown.map((path) =>
+    path.length === 0 ? "(none)" : path.map((step, n) => describeStep(step, n + 1, room)).join("\n"),
+  );
+}
+
+function describeStep({ text, actions = [], observations = [] }: Step, number: number, room: number): string {
+  return [
+    `${number}. ${text}`,
+    ...actions.map((call) => `   Action: ${call}`),
+    ...observations.map((seen) => `   Observation: ${cutText(seen, room)}`),
+  ].join("\n");
 }

@@ -1,9 +1,10 @@
+import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AssistantPart } from "../../models/model.ts";
-import { joinReadings, readProposals, readSample, type Said } from "./read-thoughts.ts";
+import { fitText, joinReadings, readProposals, readSample, type Said } from "./read-thoughts.ts";
 
-const LIMITS = { max: 16, maxCharacters: 4000 };
+const LIMITS = { max: 16, maxCharacters: 4000, maxBytes: 16_000 };
 
 function say(...content: (string | { readonly id: string; readonly input?: object | string })[]): Said {
   const parts = content.map((part): AssistantPart => {
@@ -43,8 +44,25 @@ describe("a list of next steps", () => {
     ["1.5 * 4 = 6\n-3 + 4 = 1\n2 * 3 = 6", ["1.5 * 4 = 6", "-3 + 4 = 1", "2 * 3 = 6"]],
     ["3. 4 * 6 = 24", ["4 * 6 = 24"]],
     ["13 - 9 = 4（剩下：4 4 10）", ["13 - 9 = 4（剩下：4 4 10）"]],
+    ["1、先加\n2. 再减\n3.后乘\n（4）除\n(5)平方\n6）开方", ["先加", "再减", "后乘", "除", "平方", "开方"]],
+    ["一、先加\n十二、再减\n（三）后乘\n① 除\n②平方", ["先加", "再减", "后乘", "除", "平方"]],
+    ["3、8 相加\n一、二两步都行\n1、 4 * 6 = 24", ["3、8 相加", "一、二两步都行", "4 * 6 = 24"]],
+    ["Here are some steps:\n1. one\n\nOr else:\n- two", ["one", "two"]],
+    ["**可能的步骤：**\n1. one:\n2. two", ["one:", "two"]],
+    ["Add them up:", ["Add them up:"]],
   ])("of %j", (text, expected) => {
     expect(texts(text)).toEqual(expected);
+  });
+
+  it.each([
+    ["one\ntw", "length", ["one"], true],
+    ["one\ntwo\n", "length", ["one", "two"], false],
+    ["on", "content_filter", [], true],
+    ["one\ntwo", "stop", ["one", "two"], false],
+  ] as const)("of %j that ended with %s", (text, finishReason, expected, isHalf) => {
+    const reading = readProposals({ ...say(text), result: { finishReason } }, LIMITS);
+    expect([reading.candidates.map((candidate) => candidate.text), reading.isHalf]).toEqual([expected, isHalf]);
+    expect(readSample({ ...say(text), result: { finishReason } }, LIMITS).candidates).toHaveLength(1);
   });
 
   it("has calls that belong to the line before, or stand for themselves", () => {
@@ -70,6 +88,16 @@ describe("a list of next steps", () => {
     expect(readProposals(say("a\nb\nc"), { ...LIMITS, max: 1, tooMany: 16 })).toMatchObject({ cut: 0 });
   });
 
+  it.each([
+    ["深", 100],
+    ["\u0001", 1],
+    ['"', 10],
+  ])("has room in bytes, as %j has them in a record", (mark, maxBytes) => {
+    const text = fitText(mark.repeat(500), maxBytes);
+    expect(text.length === 1 || Buffer.byteLength(JSON.stringify(text)) <= maxBytes).toBe(true);
+    expect(fitText("ab", 4)).toBe("ab");
+  });
+
   it("holds whatever is said within its limits, and loses no call", () => {
     const part = fc.oneof(
       fc.array(fc.integer({ max: 0xffff, min: 0 }), { maxLength: 60 }).map((codes) => String.fromCharCode(...codes)),
@@ -80,9 +108,11 @@ describe("a list of next steps", () => {
       fc.property(fc.array(part, { maxLength: 12 }), fc.integer({ min: 1, max: 4 }), (content, max) => {
         const said = say(...content);
         for (const read of [readProposals, readSample]) {
-          const { candidates, left } = read(said, { max, maxCharacters: 50 });
+          const { candidates, left } = read(said, { max, maxCharacters: 50, maxBytes: 300 });
           expect(candidates.length).toBeLessThanOrEqual(read === readSample ? 1 : max);
           expect(new Set(candidates.map(({ text }) => text)).size).toBe(candidates.length);
+          for (const { calls = [] } of candidates)
+            expect(calls.reduce((sum, call) => sum + Buffer.byteLength(JSON.stringify(call)), 0)).toBeLessThan(301);
           const isRight = (text: string): boolean => text.length <= 50 && text.isWellFormed() && text.trim() !== "";
           expect(candidates.every(({ text }) => isRight(text))).toBe(true);
           const kept = candidates.flatMap(({ calls = [] }) => calls.map(({ id }) => id));
@@ -110,6 +140,7 @@ describe("a sample", () => {
       candidates: [...one.candidates, ...other.candidates],
       left: ["c2"],
       cut: 0,
+      isHalf: false,
     });
   });
 });

@@ -13,7 +13,7 @@ export function readValue(text: string): Value | undefined {
   const found = readLastObject(text);
   const score = readNumber(found, "score");
   if (score === undefined || !(score >= 0 && score <= 1)) return undefined;
-  return { score, isSolved: found?.["solved"] === true };
+  return { score, isSolved: readTruth(found, "solved") };
 }
 
 /** `best` is an index here, from 0; the model counts from 1. */
@@ -21,7 +21,13 @@ export function readVote(text: string, count: number): Vote | undefined {
   const found = readLastObject(text);
   const best = readNumber(found, "best");
   if (best === undefined || !Number.isInteger(best) || best < 1 || best > count) return undefined;
-  return { best: best - 1, isSolved: found?.["solved"] === true };
+  return { best: best - 1, isSolved: readTruth(found, "solved") };
+}
+
+/** Some models write truth as text. */
+function readTruth(object: JsonObject | undefined, name: string): boolean {
+  const value = object?.[name];
+  return value === true || (typeof value === "string" && value.trim().toLowerCase() === "true");
 }
 
 /** Some models write numbers as text. */

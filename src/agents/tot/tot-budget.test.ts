@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { answerOf, eventsOf, setStage, type Stage } from "../../../test/agents/stage.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
+import { MemoryLog } from "../../log/index.ts";
 import type { AgentOptions } from "../index.ts";
 import { readPrompt, rebuildTree } from "./tree-script.contract.ts";
 
@@ -90,6 +91,80 @@ describe("the budget of a search", () => {
       expect(errors).toMatchObject([{ code: "budget_spent" }]);
       expect(errors[0]?.message).toContain("1 ways back");
     }
+  });
+});
+
+describe("a spent budget", () => {
+  const tell = (stage: Stage): string => readPrompt(stage.model.requests.at(-1)!).text;
+
+  it("is not told where the search was over anyway, nor that there are no ways back where there should be none", async () => {
+    const flat = (request: ScriptedRequest): ScriptedTurn =>
+      readPrompt(request).steps.length > 0 && readPrompt(request).kind === "propose"
+        ? { text: "" }
+        : playEndless(request);
+    for (const [play, options] of [
+      [playEndless, { maxThoughts: 3, candidates: 3, maxDepth: 1 }],
+      [playEndless, { maxThoughts: 12, candidates: 3, maxDepth: 2 }],
+      [flat, { beam: 1, maxBacktracks: 0 }],
+    ] as const) {
+      const { end, errors } = await finish(await setTot(play, options));
+      expect([end.status, errors]).toEqual(["completed", []]);
+    }
+  });
+
+  it("does not make a dead end of what nobody has judged", async () => {
+    const usage = { totalTokens: 100 };
+    const stage = await setTot((request) => ({ ...playEndless(request), usage }), { maxTokens: 50 });
+    const { errors } = await finish(stage);
+    expect(errors).toMatchObject([{ code: "budget_spent" }]);
+    expect(tell(stage)).toContain("without a complete answer");
+    expect(tell(stage)).not.toContain("dead end");
+  });
+
+  it("begins no tool, but for a thought that solves the question", async () => {
+    for (const isSolved of [false, true]) {
+      const stage = await setStage(
+        (request) => {
+          const { kind } = readPrompt(request);
+          const usage = { totalTokens: 100 };
+          if (kind === "sample") return { text: "sum", calls: [{ name: "add", input: { a: 1, b: 2 } }], usage };
+          return { text: kind === "value" ? `{"score": 1, "solved": ${isSolved}}` : "Done.", usage };
+        },
+        { kind: "tot", generate: "sample", candidates: 1, maxTokens: 150 },
+      );
+      expect((await finish(stage)).end.status).toBe("completed");
+      expect(stage.ran).toHaveLength(isSolved ? 1 : 0);
+    }
+  });
+
+  it("lets count what was judged before the process died", async () => {
+    let now = 1_700_000_000_000;
+    const log = new MemoryLog();
+    const open = (isStalled: boolean) =>
+      setStage(
+        (request) => {
+          const { kind, steps } = readPrompt(request);
+          const turn = playEndless(request);
+          if (kind !== "value") return turn;
+          if (steps[0] === "right" && isStalled) return { fault: { kind: "stall" } };
+          return { text: `{"score": 0.5, "solved": ${steps[0] === "middle"}}` };
+        },
+        { kind: "tot", tools: [], maxMs: 60_000, concurrency: 1, log, session: { now: () => now } },
+      );
+    const first = await open(true);
+    const judged = first.wait("updates", ({ state }) => JSON.stringify(state).includes('"isSolved":true'));
+    await first.ask("Which way?");
+    await judged;
+    await first.session.close({ run: "leave" });
+    now += 3_600_000;
+    const second = await open(false);
+    await second.session.idle();
+    const records = await second.read();
+    expect(eventsOf(records, "run_end")).toMatchObject([{ status: "completed" }]);
+    expect(eventsOf(records, "error")).toEqual([]);
+    expect(rebuildTree(records).path).toEqual(["2"]);
+    // The answer, and nothing else.
+    expect(second.model.requests.map((request) => readPrompt(request).kind)).toEqual(["answer"]);
   });
 });
 

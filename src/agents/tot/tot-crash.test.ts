@@ -72,7 +72,7 @@ async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
 /** Answers of the model that were read and kept. */
 function countAnswers(records: readonly StampedRecord[]): number {
   return eventsOf(records, "updates").filter(({ state, delta }: UpdatesEvent) => {
-    const result = delta === undefined && isJsonObject(state) ? state["result"] : undefined;
+    const result = delta !== true && isJsonObject(state) ? state["result"] : undefined;
     return isJsonObject(result) && "tokens" in result;
   }).length;
 }

@@ -6,8 +6,8 @@ import { defineGraph, END, type NodeContext } from "../../graph/index.ts";
 import { describeCut } from "../describe-cut.ts";
 import { isBlank } from "../run-messages.ts";
 import { actOnThoughts, listActing } from "./act-on-thoughts.ts";
-import { askModel, type TotContext } from "./ask-model.ts";
-import { decideNext, goBack } from "./decide-next.ts";
+import { askModel, closeCalls, type TotContext } from "./ask-model.ts";
+import { decideNext, findEnd, goBack } from "./decide-next.ts";
 import { expandThoughts } from "./expand-thoughts.ts";
 import { judgeThoughts } from "./judge-thoughts.ts";
 import { askForAnswer } from "./prompts.ts";
@@ -31,10 +31,10 @@ export function createTotGraph(context: TotContext) {
     },
     edges: {
       think_expand: "think_evaluate",
-      think_evaluate: (state) => (listActing(state).length > 0 ? "act" : "observe"),
+      think_evaluate: (state) => (listActing(context, state).length > 0 ? "act" : "observe"),
       act: "observe",
       observe: ({ outcome, isBack }) => (outcome !== null ? "answer" : isBack ? "backtrack" : "think_expand"),
-      backtrack: (state) => (listActing(state).length > 0 ? "act" : "think_expand"),
+      backtrack: (state) => (listActing(context, state).length > 0 ? "act" : "think_expand"),
       answer: END,
     },
   });
@@ -45,10 +45,10 @@ async function giveAnswer(context: TotContext, state: TotState, { span, signal }
   context.answerNodeId = span.nodeId;
   // Those of thoughts that did not come to it, and of answers that were cut off with their process.
   const open = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
-  if (open.length > 0) run.closeCalls(open, { reason: "the search was over" });
+  await closeCalls(context, open, "the search was over");
   const outcome = state.outcome ?? "unsolved";
-  const end = state.solved ?? state.frontier[0] ?? state.best;
-  const steps = outcome === "dead" || end === null ? [] : listSteps(state, end);
+  const end = findEnd(context, state, outcome);
+  const steps = end === null ? [] : listSteps(state, end);
   const { thought } = await askModel(context, askForAnswer(context, steps, outcome), {
     span,
     signal,

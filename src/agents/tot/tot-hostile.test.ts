@@ -60,16 +60,26 @@ describe("a judgement", () => {
     expect(eventsOf(records, "tot_evaluate")[0]).toMatchObject({ scores: [0.5, 0.5] });
   });
 
-  it("may be written with numbers as text, and anything before it", async () => {
-    const { errors, records } = await search({ value: () => 'So {hm} "…\n```json\n{"score": "0.25"}\n```' });
+  it.each([
+    ["true", 1],
+    ["false", 2],
+  ])("may be written with numbers and %s as text, and anything before it", async (solved, levels) => {
+    const said = `So {hm} "…\n\`\`\`json\n{"score": "0.25", "solved": "${solved}"}\n\`\`\``;
+    const { errors, records } = await search({ value: () => said });
     expect(errors).toEqual([]);
     expect(eventsOf(records, "tot_evaluate")[0]).toMatchObject({ scores: [0.25, 0.25] });
+    expect(eventsOf(records, "tot_evaluate")).toHaveLength(levels);
   });
 
   it.each([["0"], ["3"], ["1.5"], ["-1"], ['"first"'], ["null"]])("is no vote for candidate %s of 2", async (best) => {
-    const { end, errors } = await search({ vote: () => `{"best": ${best}}` }, { evaluate: "vote" });
+    const { end, errors, records } = await search(
+      { vote: () => `{"best": ${best}}` },
+      { evaluate: "vote", maxDepth: 1 },
+    );
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
+    // Nobody was voted for, and nobody is a dead end: the first stands first.
+    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ chosen: 0, scores: [0, 0], kept: ["1", "2"] }]);
   });
 
   it("of more than a model may say is named, and the search goes on", async () => {
@@ -106,11 +116,43 @@ describe("thoughts", () => {
     const lines = Array.from({ length: 400 }, (_, index) => `${index}${"深".repeat(600)}`).join("\n");
     const { end, records } = await search(
       { propose: () => lines, vote: () => '{"best": 1}' },
-      { evaluate: "vote", beam: 5, candidates: 400, maxThoughts: 2000 },
+      { evaluate: "vote", beam: 5, candidates: 400, maxThoughts: 1200 },
     );
     expect(end.status).toBe("completed");
-    expect(rebuildTree(records).thoughts.size).toBe(800);
+    expect(rebuildTree(records).thoughts.size).toBe(1200);
   }, 20_000);
+
+  it("with calls whose names, ids and arguments are as long as may be fit into a record", async () => {
+    const long = (text: string): string => `${text}${"水".repeat(256)}`.slice(0, 256);
+    const { end, records } = await search(
+      {
+        sample: ({ seed }) => ({
+          text: `s${seed}${"水".repeat(4000)}`,
+          calls: Array.from({ length: 8 }, (_, n) => ({
+            name: long(""),
+            id: long(`${seed}.${n}`),
+            input: `[${"\u0001".repeat(500)}`,
+          })),
+        }),
+      },
+      { generate: "sample", candidates: 60, beam: 1, maxDepth: 1 },
+    );
+    expect(end.status).toBe("completed");
+    expect(rebuildTree(records).thoughts.size).toBe(60);
+    const calls = eventsOf(records, "tool_call").length;
+    expect([calls, eventsOf(records, "tool_end").length]).toEqual([480, 480]);
+  });
+
+  it("that the model was stopped in are left out, and it is said", async () => {
+    const { records, errors } = await search(
+      { propose: () => ({ text: "x\ny\nand th", finishReason: "length" }) },
+      { maxDepth: 1 },
+    );
+    expect(eventsOf(records, "tot_expand")[0]?.candidates).toEqual(["x", "y"]);
+    expect(errors).toMatchObject([
+      { code: "model_output_invalid", message: expect.stringContaining("stopped") as string },
+    ]);
+  });
 
   it("that a model says too much of are none", async () => {
     const { end, errors } = await search({ propose: () => "x\n".repeat(20_000) }, LITTLE);
@@ -130,6 +172,39 @@ describe("thoughts", () => {
     const { end, records } = await search({ propose: () => "__proto__\nconstructor" });
     expect(end.status).toBe("completed");
     expect(eventsOf(records, "tot_expand")[0]?.candidates).toEqual(["__proto__", "constructor"]);
+  });
+});
+
+describe("a call that the model refuses", () => {
+  const refuse = (): ScriptedTurn => ({
+    fault: { kind: "throw", error: Object.assign(new Error("not this"), { statusCode: 400 }) },
+  });
+  const isOf = (request: ScriptedRequest, step: string): boolean => readPrompt(request).steps.at(-1) === step;
+
+  it.each<[string, Partial<{ readonly [K in QuestionKind]: Say }>, Options]>([
+    ["judgement", { value: (request) => (isOf(request, "y") ? refuse() : VALUE) }, {}],
+    ["proposal", { propose: (request) => (isOf(request, "y") ? refuse() : "x\ny") }, {}],
+    ["sample", { sample: ({ seed }) => (seed === 1 ? refuse() : `s${seed}`) }, { generate: "sample" }],
+    ["vote", { vote: ({ seed }) => (seed === 1 ? refuse() : '{"best": 2}') }, { evaluate: "vote" }],
+  ])("costs its own answer: a %s", async (_, say, options) => {
+    const { end, errors, records } = await search(say, options);
+    expect(end.status).toBe("completed");
+    expect(errors.length).toBeGreaterThan(0);
+    for (const error of errors) expect(error).toMatchObject({ code: "model_failed", recoverable: true });
+    expect(errors[0]?.message).toContain("1 calls of the model failed");
+    expect(rebuildTree(records).path).toHaveLength(2);
+  });
+
+  it("ends the run where it refuses all, and not all are tried", async () => {
+    const lines = Array.from({ length: 40 }, (_, index) => `step ${index}`).join("\n");
+    for (const [options, least] of [
+      [{ candidates: 3 }, 3],
+      [{ candidates: 40, concurrency: 1 }, 8],
+    ] as const) {
+      const { stage, end } = await search({ propose: () => lines, value: refuse }, options);
+      expect(end).toMatchObject({ status: "error", code: "model_failed" });
+      expect(stage.model.requests).toHaveLength(1 + least);
+    }
   });
 });
 

@@ -9,6 +9,8 @@ export type TotSettings = Required<TotOptions>;
 
 /** A level is written as one record, which may have 1 MiB. */
 const MAX_LEVEL = 2000;
+/** What of it the tree may have; the rest is for what stands around. */
+export const MAX_LEVEL_BYTES = 850_000;
 /** Ids are paths: they grow with the depth. */
 const MAX_DEPTH = 100;
 const MAX_THOUGHTS = 100_000;
@@ -50,7 +52,16 @@ export function readSettings(options: TotOptions): TotSettings {
     throw invalid(`\`threshold\` must be a number from 0 to 1, not ${String(threshold)}`);
   if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)
     throw invalid(`\`beam\` times \`candidates\` may be ${MAX_LEVEL}: a level has to fit into one record`);
+  if (measureLevel(settings) > MAX_LEVEL_BYTES)
+    throw invalid("`candidates` of so great a `maxDepth` have ids too long for a level to fit into one record");
   return settings;
+}
+
+/** Bytes of what is written when a level was judged: each id stands there twice, with its score; those that go on thrice more. */
+function measureLevel({ strategy, beam, candidates, maxDepth }: TotSettings): number {
+  const parents = strategy === "breadth" ? beam : 1;
+  const idBytes = maxDepth * (String(candidates).length + 1);
+  return parents * candidates * (2 * idBytes + 80) + parents * 3 * (idBytes + 3);
 }
 
 function assertOneOf(name: string, value: string, known: readonly string[]): void {

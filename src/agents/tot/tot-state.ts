@@ -19,10 +19,10 @@ export type Standing = "kept" | "open" | "spare" | "pruned";
 
 export type Judgement = { readonly score: number; readonly standing: Standing };
 
-/** A level that the search can go back to, since it has spares. */
+/** Thoughts of one level, and the round of an earlier one: a stack of levels, each written once. */
 export type Level = {
   readonly ids: readonly string[];
-  /** The one to go back to when this one is used up; null where there is none. */
+  /** Null where there is none. */
   readonly below: string | null;
 };
 
@@ -33,14 +33,22 @@ export const channels = {
   judged: merge<Judgement>(),
   /** What the tools of a thought gave. */
   observed: merge<readonly string[]>(),
+  /** Those that the search can go back to, since they have spares. */
   levels: merge<Level>(),
   /** The latest of them that is not used up. */
   top: replace<string | null>(null),
+  /** Thoughts that nothing goes on from while others of their level do; nobody was told yet that they are given up. */
+  ended: merge<Level>(),
+  lastEnded: replace<string | null>(null),
   /** Thoughts that go on, best first. */
   frontier: replace<readonly string[]>([ROOT]),
   /** Those that the latest thoughts follow on. */
   parents: replace<readonly string[]>([]),
   best: replace<string | null>(null),
+  /** The thought that was told last to be the chosen one; null where the latest choice was none. */
+  chosen: replace<string | null>(null),
+  /** Something was left out or not judged because a budget was spent: no branch is known to be dead. */
+  isShort: replace<boolean>(false),
   solved: replace<string | null>(null),
   rounds: replace<number>(0),
   made: replace<number>(0),
@@ -74,15 +82,20 @@ export function listChildren({ children }: TotState, parent: string): readonly s
   return Array.from({ length: children[parent] ?? 0 }, (_, index) => nameChild(parent, index));
 }
 
-/** The steps from the question to a thought. */
-export function listSteps({ thoughts, observed }: TotState, id: string): readonly Step[] {
+/** Ids from the first step to a thought. */
+export function listPath(id: string): readonly string[] {
   if (id === ROOT) return [];
   const names = id.split(".");
-  return names.map((_, index) => {
-    const step = names.slice(0, index + 1).join(".");
+  return names.map((_, index) => names.slice(0, index + 1).join("."));
+}
+
+/** The steps from the question to a thought. */
+export function listSteps({ thoughts, observed }: TotState, id: string): readonly Step[] {
+  return listPath(id).map((step) => {
     const { text = "", calls = [] } = thoughts[step] ?? {};
     const observations = observed[step];
     return {
+      id: step,
       text,
       ...(calls.length === 0 ? {} : { actions: calls.map(signCall) }),
       ...(observations === undefined ? {} : { observations }),

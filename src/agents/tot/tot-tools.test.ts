@@ -144,6 +144,22 @@ describe("tools of a thought", () => {
     }
   });
 
+  it("of the last level run for the first thought alone, and thousands that never ran are ended", async () => {
+    const stage = await setStage(
+      (request) => {
+        const { kind } = readPrompt(request);
+        if (kind !== "sample") return { text: kind === "answer" ? "Done." : '{"score": 0.5}' };
+        const calls = Array.from({ length: 8 }, (_, b) => ({ name: "add", input: { a: request.seed ?? 0, b } }));
+        return { text: `step ${request.seed}`, calls };
+      },
+      { kind: "tot", generate: "sample", candidates: 200, maxDepth: 1 },
+    );
+    expect((await (await stage.ask("Go")).ended).status).toBe("completed");
+    const records = await stage.read();
+    expect(stage.ran).toHaveLength(8);
+    expect(eventsOf(records, "tool_end")).toHaveLength(1600);
+  });
+
   it("give no more than a record can hold", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => ({
       id: `c${index}`,

@@ -105,13 +105,13 @@ describe("a tree of thoughts in breadth", () => {
       { type: "tot_expand", parent: "1", depth: 2 },
       { type: "tot_evaluate", kept: [], depth: 2 },
       { type: "tot_backtrack", from: "1", to: "2", to_depth: 1, reason: "every next step is a dead end" },
-      { type: "tot_evaluate", chosen: 1, ids: ["1", "2", "3", "4"], scores: [0.9, 0.6, 0.5, 0], kept: ["2"], depth: 1 },
+      { type: "tot_evaluate", chosen: 0, ids: ["2"], scores: [0.6], kept: ["2"], depth: 1 },
       { type: "tot_expand", parent: "2" },
       { type: "tot_evaluate", kept: ["2.1"] },
       { type: "tot_expand", parent: "2.1" },
       { type: "tot_evaluate", kept: [] },
       { type: "tot_backtrack", from: "2.1", to: "3", to_depth: 1 },
-      { type: "tot_evaluate", chosen: 2, kept: ["3"] },
+      { type: "tot_evaluate", chosen: 0, kept: ["3"] },
       { type: "tot_expand", parent: "3" },
       { type: "tot_evaluate", kept: ["3.1"] },
       { type: "tot_expand", parent: "3.1" },
@@ -166,13 +166,13 @@ describe("a tree of thoughts in depth", () => {
       { type: "tot_expand", parent: "1" },
       { type: "tot_evaluate", kept: [] },
       { type: "tot_backtrack", from: "1", to: "2", to_depth: 1 },
-      { type: "tot_evaluate", chosen: 1, ids: ["1", "2", "3", "4"], kept: ["2", "3"] },
+      { type: "tot_evaluate", chosen: 0, ids: ["2"], kept: ["2"] },
       { type: "tot_expand", parent: "2" },
       { type: "tot_evaluate", kept: ["2.1"] },
       { type: "tot_expand", parent: "2.1" },
       { type: "tot_evaluate", kept: [] },
       { type: "tot_backtrack", from: "2.1", to: "3", to_depth: 1 },
-      { type: "tot_evaluate", chosen: 2, kept: ["3"] },
+      { type: "tot_evaluate", chosen: 0, kept: ["3"] },
       { type: "tot_expand", parent: "3" },
       { type: "tot_evaluate", kept: ["3.1"] },
       { type: "tot_expand", parent: "3.1" },
@@ -278,12 +278,13 @@ describe("generators and evaluators", () => {
   });
 
   it("lets the thoughts of a level be compared, and scores them by their share of the votes", async () => {
-    const { asked, records, reply } = await search({ evaluate: "vote" });
-    // The best of the first level is a dead end, and nothing else was voted for.
-    expect(reply).toBe("dead: ");
+    const { asked, records, reply } = await search({ evaluate: "vote", beam: 1 });
+    // What nobody voted for is no dead end: the search comes back to it.
+    expect(reply).toBe("solved: c > c1 > c11");
     expect(asked.filter(({ kind }) => kind === "vote")[0]?.candidates).toEqual([["a"], ["b"], ["c"], ["d"]]);
     expect(eventsOf(records, "tot_evaluate")[0]).toMatchObject({ chosen: 0, scores: [1, 0, 0, 0], kept: ["1"] });
-    expect(asked.filter(({ kind }) => kind === "vote")).toHaveLength(6);
+    const shown = asked.filter(({ kind }) => kind === "vote").map(({ candidates }) => candidates.map(String).join(" "));
+    expect([...new Set(shown)]).toEqual(["a b c d", "a,a1 a,a2", "b,b1 b,b2", "b,b1,b11", "c,c1", "c,c1,c11 c,c1,c12"]);
   });
 
   it("counts votes that differ", async () => {
@@ -301,7 +302,14 @@ describe("generators and evaluators", () => {
     ).ended;
     const records = await stage.read();
     expect(eventsOf(records, "tot_evaluate")).toEqual([
-      { type: "tot_evaluate", chosen: 2, scores: [0.25, 0, 0.75], ids: ["1", "2", "3"], kept: ["3", "1"], depth: 1 },
+      {
+        type: "tot_evaluate",
+        chosen: 2,
+        scores: [0.25, 0, 0.75],
+        ids: ["1", "2", "3"],
+        kept: ["3", "1", "2"],
+        depth: 1,
+      },
     ]);
   });
 });
@@ -317,6 +325,7 @@ describe("the options of a search", () => {
     ["threshold", { threshold: Number.NaN }],
     ["candidates", { candidates: -1 }],
     ["candidates", { beam: 100, candidates: 100 }],
+    ["maxDepth", { strategy: "depth", candidates: 2000, maxDepth: 100 }],
     ["evaluations", { evaluations: 0 }],
     ["maxDepth", { maxDepth: 0 }],
     ["maxDepth", { maxDepth: Number.POSITIVE_INFINITY }],

@@ -117,7 +117,7 @@ export interface RebuiltTree {
   readonly path: readonly string[];
 }
 
-/** The whole tree from the events alone. What was given up stays so. */
+/** The whole tree from the events alone. What was given up stays so, unless it is taken up again. */
 export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
   const thoughts = new Map<string, RebuiltThought>();
   let chosen: string | undefined;
@@ -135,15 +135,16 @@ export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
         const thought = thoughts.get(id);
         if (thought === undefined) throw new Error(`thought ${id} is judged, and nobody made it`);
         thought.score = scores[index];
-        if (thought.status !== "abandoned") thought.status = kept.includes(id) ? "kept" : "pruned";
+        if (kept.includes(id)) thought.status = "kept";
+        else if (thought.status !== "abandoned") thought.status = "pruned";
       }
-      chosen = ids[best];
+      chosen = kept.length === 0 ? undefined : ids[best];
     } else if (event.type === "tot_backtrack") {
-      const { from, to_depth } = event as EventOf<"tot_backtrack">;
+      const { from, to, to_depth } = event as EventOf<"tot_backtrack">;
       for (let id = from; id !== undefined; id = thoughts.get(id)?.parent) {
         const thought = thoughts.get(id);
         if (thought === undefined) throw new Error(`thought ${id} is given up, and nobody made it`);
-        if ((thought.depth ?? 0) < to_depth) break;
+        if (id === to || (thought.depth ?? 0) < to_depth) break;
         thought.status = "abandoned";
       }
     }

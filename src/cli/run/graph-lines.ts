@@ -64,6 +64,13 @@ export class GraphLines {
     }
   }
 
+  /** The node run it was begun in is over: it is begun again, unless it has ended. */
+  describeLostTry(id: string, reason: string): readonly Note[] {
+    if (this.#nodes.get(id)?.status !== "running") return [];
+    const { level } = this.#change(id, "planned");
+    return [{ indent: level, style: "yellow", sign: "↻", ...nameNode(id, `this try failed: ${reason}`) }];
+  }
+
   /** Expansions that a node is inside of. */
   findLevel(id: string): number {
     return (this.#nodes.get(id) ?? STRANGER).level;
@@ -74,7 +81,7 @@ export class GraphLines {
     return `${this.#ended} of ${plural(this.#nodes.size, "task")} ended, ${this.#running} at work`;
   }
 
-  #change(id: string, status: "running" | "ended", startedAt?: number): Node {
+  #change(id: string, status: Node["status"], startedAt?: number): Node {
     const before = this.#nodes.get(id) ?? STRANGER;
     this.#running += Number(status === "running") - Number(before.status === "running");
     this.#ended += Number(status === "ended") - Number(before.status === "ended");
@@ -90,9 +97,13 @@ export class GraphLines {
     level: number,
     prefix = "",
   ): readonly Note[] {
-    for (const [i, id] of ids.entries())
-      if (!this.#nodes.has(id))
+    for (const [i, id] of ids.entries()) {
+      // One that has ended and is planned again is another.
+      const before = this.#nodes.get(id)?.status;
+      if (before === "ended") this.#ended--;
+      if (before === undefined || before === "ended")
         this.#nodes.set(id, { label: (labels[i] ?? "").slice(0, MAX_TEXT), level, status: "planned" });
+    }
     const shown = ids.length > SHOWN_NODES ? ids.slice(0, SHOWN_NODES - 1) : ids;
     const needs = listNeeds(shown, edges);
     const shorten = (id: string): string => (id.startsWith(prefix) ? id.slice(prefix.length) : id);

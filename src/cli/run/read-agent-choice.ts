@@ -54,6 +54,14 @@ export function readAgentChoice(parsed: ParsedCommand): AgentChoice {
   };
 }
 
+/** What an agent says of its options, in the words of the command. */
+export function nameOptions(message: string): string {
+  return message.replaceAll(/`(\w+)`/g, (quoted, word: string) => {
+    const option = word === "strategy" ? "search" : word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return OPTIONS[option] === undefined ? quoted : `\`--${option}\``;
+  });
+}
+
 export function chooseOne(option: string, value: string, known: readonly string[]): string {
   if (known.includes(value)) return value;
   throw new CliError(`\`--${option} ${value}\` is not known`, `choose one of ${known.join(", ")}`);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseCommand } from "../command.ts";
 import { RUN } from "../commands.ts";
 import type { Terminal } from "../terminal.ts";
+import { nameOptions } from "./read-agent-choice.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions } from "./read-run-options.ts";
 
 /** What is typed, or piped in. */
@@ -112,4 +113,10 @@ describe("readRunOptions", () => {
   ])("refuses: %s", async (message, args, input) => {
     await expect(read(args, input === undefined ? {} : { input })).rejects.toThrow(message);
   });
+});
+
+test("what agents say of their options is said in the words of the command", () => {
+  expect(nameOptions("`beam` times `maxThoughts` and `strategy`, not `else`")).toBe(
+    "`--beam` times `--max-thoughts` and `--search`, not `else`",
+  );
 });

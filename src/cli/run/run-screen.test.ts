@@ -121,4 +121,20 @@ describe("RunScreen", () => {
     expect(written.all).toContain("aside");
     expect(stripVTControlCharacters(written.all)).toMatch(/… 1002 events not shown\n$/);
   });
+
+  test("takes what passes off the line before a question comes", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    await show(screen, { type: "tool_progress", call_id: "c", name: "a", progress: 1, message: "at work" });
+    expect(readLeft(written.all).join("")).toContain("at work");
+    screen.hold();
+    expect(readLeft(written.all)).toEqual([""]);
+  });
+
+  test("knows which error was shown in full", async () => {
+    const { screen } = createScreen({ out: 40, err: 40 });
+    await show(screen, { type: "error", message: "short", recoverable: true });
+    expect(screen.lastError).toBe("short");
+    await show(screen, { type: "error", message: "long ".repeat(20), recoverable: true });
+    expect(screen.lastError).toBe("short");
+  });
 });

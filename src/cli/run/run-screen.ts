@@ -36,12 +36,12 @@ export class RunScreen {
       get width() {
         return width();
       },
-      note: (note) => this.#note(note),
+      note: (note) => void this.#note(note),
       progress: (text) => this.#progress(text),
     });
   }
 
-  /** The message of the last error that was shown. */
+  /** The message of the last error that was shown in full. */
   get lastError(): string | undefined {
     return this.#lastError;
   }
@@ -49,6 +49,7 @@ export class RunScreen {
   /** Nothing is written until `release`: a question is on the screen. */
   hold(): void {
     this.#held ??= [];
+    this.#terminal.progress(undefined);
     this.#startLine();
   }
 
@@ -123,8 +124,11 @@ export class RunScreen {
     if (passing !== undefined) return this.#progress(passing);
     if (event.type === "run_end") return this.line(this.#dim(describeEnd(event as EventOf<"run_end">)));
     const note = this.#steps.describe(event, place);
-    if (note !== undefined) this.#note(note);
-    if (note !== undefined && event.type === "error") this.#lastError = (event as EventOf<"error">).message;
+    const line = note === undefined ? "" : this.#note(note);
+    if (event.type === "error") {
+      const { message } = event as EventOf<"error">;
+      if (line.includes(message)) this.#lastError = message;
+    }
     for (const text of describeShown(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
   }
 
@@ -171,9 +175,12 @@ export class RunScreen {
     this.#terminal.writeError("\n");
   }
 
-  #note(note: Note): void {
-    if (this.#terminal.errorColumns === undefined) return;
-    this.line(formatNote(note, this.#width, this.#terminal.styleError));
+  /** The line it became. */
+  #note(note: Note): string {
+    if (this.#terminal.errorColumns === undefined) return "";
+    const line = formatNote(note, this.#width, this.#terminal.styleError);
+    this.line(line);
+    return line;
   }
 
   #progress(text: string): void {

@@ -235,6 +235,28 @@ describe("a search on a terminal", () => {
     expect([written.out, written.err]).toEqual(["42\n", ""]);
   });
 
+  test("says why a task is begun again", async () => {
+    const { screen, written } = createScreen({ out: 80, err: 80 });
+    const begin = [enter("a"), { type: "got_node_start", id: "a", at: "a" }];
+    const leave = (Err: string) => ({ type: "node_exit", id: "a", result: { Err }, at: "a" });
+    const failed = { type: "got_node_failed", id: "a", error: "gone", at: "a" };
+    await show(screen, GOT, ...begin, leave("busy"), ...begin, failed, leave("gone"));
+    await screen.end();
+    expect(readLeft(written.all)).toEqual(["▶ a", "↻ a: this try failed: busy", "▶ a", "✗ a: gone", ""]);
+  });
+
+  test("knows judged thoughts without ids by where the search is, and says nothing where it cannot tell", async () => {
+    const { screen, written } = createScreen({ out: 50, err: 50 });
+    const grow = (candidates: string[], depth: number) => ({ type: "tot_expand", candidates, depth });
+    const judge = (...scores: number[]) => ({ type: "tot_evaluate", chosen: 1, scores });
+    const back = { type: "tot_backtrack", reason: "no", to_depth: 1 };
+    await show(screen, TOT, grow(["a", "b"], 1), judge(0, 1), grow(["c"], 2), grow(["d"], 2), judge(0, 1));
+    await show(screen, back, judge(0, 0.5), judge(1, 2, 3));
+    await screen.end();
+    const stars = readLeft(written.all).filter((line) => line.includes("★"));
+    expect(stars.map((line) => line.trim())).toEqual(["★ 1.00 b", "★ 1.00 d", "★ 0.50 b"]);
+  });
+
   test("fits the line and cannot repaint the terminal, whatever it is told", async () => {
     const evil = fc.constantFrom(
       "\u001B[2J\u009B31m\u202E京都的天气晴朗 and so on ".repeat(20),

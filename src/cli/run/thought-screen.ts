@@ -66,7 +66,7 @@ export class ThoughtScreen {
         if (this.#isSearch && event.id === ANSWER) this.#conclude();
         return false;
       case "node_exit":
-        if (node_id !== undefined) this.#spans.delete(node_id);
+        this.#leave(node_id, event, ts);
         return false;
       case "run_end":
         if (this.#isSearch) this.#tellLeftOut();
@@ -116,6 +116,12 @@ export class ThoughtScreen {
       span = parent === undefined ? undefined : this.#spans.get(parent);
     }
     return { indent: this.#tree.depth + 1, name: undefined };
+  }
+
+  #leave(nodeId = "", { result }: EventOf<"node_exit">, ts: number | undefined): void {
+    const { graphNode } = this.#spans.get(nodeId) ?? {};
+    this.#spans.delete(nodeId);
+    if (graphNode !== undefined && result !== "Ok") this.#print(this.#graph.describeLostTry(graphNode, result.Err), ts);
   }
 
   #begin(nodeId: string | undefined, { id }: EventOf<"got_node_start">): void {

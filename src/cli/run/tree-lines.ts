@@ -8,6 +8,7 @@ import type { Note } from "./format-note.ts";
 
 /** Thoughts that are remembered, to be named when they are judged. */
 const MAX_THOUGHTS = 10_000;
+const MAX_DEPTHS = 100;
 const MAX_TEXT = 300;
 /** Of one judgement, and of the path. */
 const SHOWN = 5;
@@ -26,8 +27,10 @@ type TreeEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
 
 export class TreeLines {
   readonly #thoughts = new BoundedMap<Thought>(MAX_THOUGHTS);
-  /** The ids of the last expansion, for scores that name none. */
+  /** For scores that name no thoughts: the ids of each depth, of the last expansion, and of all since the last scores. */
+  readonly #atDepth = new BoundedMap<string[]>(MAX_DEPTHS);
   #batch: readonly string[] = [];
+  #unjudged: string[] = [];
   #count = 0;
   #depth = 0;
   /** The best thought, as long as the search stays with it. */
@@ -38,9 +41,13 @@ export class TreeLines {
   describe(event: TreeEvent, width: number): readonly Note[] {
     if (event.type === "tot_backtrack") return this.#goBack(event);
     // After a way back, thoughts that were shown before are judged again: only where it goes on is new.
-    const shown = this.#lastBack === undefined ? SHOWN : 1;
+    const isBack = this.#lastBack !== undefined;
     this.#lastBack = undefined;
-    return event.type === "tot_expand" ? [this.#expand(event)] : this.#evaluate(event, shown, width);
+    if (event.type === "tot_expand") return [this.#expand(event)];
+    const ids = event.ids ?? this.#findJudged(event.scores.length, isBack);
+    this.#unjudged = [];
+    // Nobody can tell which thoughts they are of.
+    return ids === undefined ? [] : this.#evaluate({ ...event, ids }, isBack ? 1 : SHOWN, width);
   }
 
   /** Where the search is; the root is 0. */
@@ -87,11 +94,13 @@ export class TreeLines {
     const above = parent === undefined ? undefined : this.#thoughts.get(parent);
     this.#depth = depth ?? (above?.depth ?? this.#depth) + 1;
     const batch: string[] = [];
+    const level = this.#atDepth.getOrCreate(`${this.#depth}`, () => []);
     for (const [i, text] of candidates.entries()) {
       const id = ids?.[i] ?? `#${this.#count}`;
       this.#count++;
       this.#thoughts.set(id, { text: text.slice(0, MAX_TEXT), depth: this.#depth, parent });
       batch.push(id);
+      for (const list of [level, this.#unjudged]) if (list.length < MAX_THOUGHTS) list.push(id);
     }
     this.#batch = batch;
     return {
@@ -103,8 +112,14 @@ export class TreeLines {
     };
   }
 
+  /** After a way back the level it led to, else those since the last scores, or of the last expansion. */
+  #findJudged(count: number, isBack: boolean): readonly string[] | undefined {
+    const level = isBack ? this.#atDepth.get(`${this.#depth || 1}`) : undefined;
+    return [level ?? [], this.#unjudged, this.#batch].find(({ length }) => length === count);
+  }
+
   #evaluate(
-    { chosen, scores, ids = this.#batch, kept, depth }: EventOf<"tot_evaluate">,
+    { chosen, scores, ids, kept, depth }: EventOf<"tot_evaluate"> & { readonly ids: readonly string[] },
     shown: number,
     width: number,
   ): Note[] {

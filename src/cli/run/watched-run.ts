@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../log/index.ts";
 import { CliError } from "../command.ts";
-import { cutText } from "../fit-text.ts";
+import { cutText, wrapText } from "../fit-text.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
 import { askPerson, findPerson, type Person } from "./ask-person.ts";
@@ -29,6 +29,8 @@ export interface Target {
 
 const EXIT_CODES = { completed: 0, error: 1, waiting: 3, cancelled: 130 };
 const OUTPUT_CLOSED = 141;
+/** Columns that the reason of a failed run may take, over several lines. */
+const MAX_REASON = 4000;
 /** How often to ask what became of a message that has not begun. */
 const LOOK_MS = 500;
 /** A shorter wait is not worth a word. */
@@ -138,10 +140,12 @@ export class WatchedRun {
       return EXIT_CODES.waiting;
     }
     const { status, reason = "it gave no reason", code } = outcome;
-    if (status === "error" && this.#screen.lastError !== reason)
+    if (status === "error" && this.#screen.lastError !== reason) {
+      const why = `${cutText(reason, MAX_REASON)}${code === undefined ? "" : ` (${code})`}`;
       this.#say(
-        `${this.#red("loom:")} the run failed: ${cutText(reason, 1000)}${code === undefined ? "" : ` (${code})`}`,
+        wrapText(`${this.#red("loom:")} the run failed: ${why}`, this.#terminal.errorColumns ?? Infinity, "  "),
       );
+    }
     await this.#serveOthers();
     return EXIT_CODES[status];
   }

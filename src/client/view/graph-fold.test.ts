@@ -56,6 +56,29 @@ describe("the graph of thoughts", () => {
     ]);
   });
 
+  it("says what a node does, and how it has rated what it needs", () => {
+    const made = new ViewFeed().start();
+    const operations = ["generate", "score"];
+    made.put({ type: "got_plan", node_count: 2, edge_count: 0, node_ids: ["a", "b"], operations });
+    made.put({
+      type: "got_expand",
+      node_id: "a",
+      nodes_added: 1,
+      edges_added: 0,
+      nodes: ["a.1"],
+      operations: ["refine"],
+    });
+    made.put({ type: "got_node_start", id: "b" });
+    const done = { type: "got_node_complete", id: "b", result_summary: "kept a" } as const;
+    made.put({ ...done, scored: ["a", "a.1"], scores: [0.5] });
+    expect(made.turn.graph?.nodes).toMatchObject([
+      { id: "a", operation: "generate" },
+      // A score that is not there is not made up.
+      { id: "b", operation: "score", scores: [{ id: "a", score: 0.5 }] },
+      { id: "a.1", operation: "refine" },
+    ]);
+  });
+
   it("forgets what became of a node that begins again", () => {
     const made = new ViewFeed().start();
     made.put({ type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["a"], labels: ["A"] });
@@ -64,5 +87,39 @@ describe("the graph of thoughts", () => {
     expect(made.turn.graph?.nodes).toEqual([{ id: "a", label: "A", status: "running", startedAt: 50 }]);
     made.put({ type: "run_end", status: "cancelled" });
     expect(made.turn.graph?.nodes).toMatchObject([{ status: "interrupted" }]);
+  });
+
+  it("takes a second plan for more of the same, and a node that is planned again for another", () => {
+    const made = new ViewFeed().start();
+    const plan = (...ids: string[]) =>
+      made.put({ type: "got_plan", node_count: ids.length, edge_count: 0, node_ids: ids });
+    plan("a", "b").put({ type: "got_node_start", id: "a" }).put({ type: "got_node_start", id: "b" });
+    made.put({ type: "got_node_complete", id: "a", result_summary: "done" });
+    plan("a", "b", "c");
+    expect(made.turn.graph?.nodes).toEqual([
+      { id: "a", status: "planned" },
+      { id: "b", status: "running", startedAt: 40 },
+      { id: "c", status: "planned" },
+    ]);
+  });
+
+  it("cuts what is too long, remembers no id that is, and bounds what all expansions list", () => {
+    const long = "x".repeat(1001);
+    const made = new ViewFeed({ maxText: 10, maxItems: 3 }).start();
+    const plan = { type: "got_plan", node_count: 1, edge_count: 1, node_ids: ["a"] } as const;
+    made
+      .put({ ...plan, labels: [long] })
+      .put({ ...plan, node_ids: [long] })
+      .put({ ...plan, edges: [["a", long]] });
+    made.put({ type: "got_node_start", id: long }).put({ type: "got_node_failed", id: "a", error: long });
+    made.put({ type: "got_node_complete", id: "a", result_summary: long });
+    for (let n = 0; n < 2; n++)
+      made.put({ type: "got_expand", node_id: "a", nodes_added: 2, edges_added: 0, nodes: ["b", "c"] });
+    made.put({ type: "got_expand", node_id: long, nodes_added: 0, edges_added: 0, nodes: [] });
+    const { graph, omitted } = made.turn;
+    expect(graph?.nodes.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+    expect(graph?.expansions.map(({ nodes }) => nodes)).toEqual([["b", "c"], ["b"]]);
+    expect(JSON.stringify(graph)).not.toContain("x".repeat(11));
+    expect(omitted).toBe(8);
   });
 });

@@ -8,6 +8,8 @@ import { withFields } from "./with-fields.ts";
 export interface Room {
   readonly maxItems: number;
   omit(): void;
+  /** As much of a text as there is room for. */
+  cut<T extends string | undefined>(text: T): T;
 }
 
 export class GrowingList<V> {

@@ -54,9 +54,43 @@ describe("the tree of thoughts", () => {
       chosen: "d1.1",
     });
     const { thoughts } = made.turn.tree ?? {};
-    expect(judge(1)).not.toHaveProperty("chosen");
+    // None of them fit: what was chosen stays so.
+    expect(judge(1)).toHaveProperty("chosen", "d1.1");
     expect(made.turn.tree?.thoughts).toBe(thoughts);
     expect(judge(3, 2, 1)).toMatchObject({ thoughts: [{ score: 3 }, { score: 2 }, { score: 1 }], chosen: "d1.0" });
+  });
+
+  it.each([
+    ["the level it went back to", ["ab", "0", "cd", "0", "<1", "1"], "b"],
+    ["the first level, where it went back to the root", ["ab", "1", "cde", "<0", "0"], "a"],
+    ["all since the last judgement", ["ab", "0", "c", "d", "1"], "d"],
+    ["the last expansion", ["ab", "cd", "0"], "c"],
+    ["none", ["ab", "0", "c", "def", "1"], "a"],
+  ])("takes scores without ids for %s", (_, steps, chosen) => {
+    const made = new ViewFeed().start();
+    for (const step of steps) {
+      if (step.startsWith("<")) made.put({ type: "tot_backtrack", reason: "no", to_depth: Number(step.slice(1)) });
+      else if (/^\d/.test(step)) made.put({ type: "tot_evaluate", chosen: Number(step), scores: [1, 1] });
+      else made.put({ type: "tot_expand", candidates: step.split(""), depth: step < "c" ? 1 : 2 });
+    }
+    const { tree } = made.turn;
+    expect(tree?.thoughts.find(({ id }) => id === tree.chosen)?.text).toBe(chosen);
+  });
+
+  it("cuts what is too long, remembers no id that is, and counts it", () => {
+    const long = "x".repeat(1001);
+    const made = new ViewFeed({ maxText: 10 }).start();
+    made.put({ type: "tot_expand", candidates: [long, "y"], ids: ["1", "2"] });
+    made.put({ type: "tot_expand", candidates: ["z"], ids: ["3"], parent: long });
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [1], ids: [long] });
+    made.put({ type: "tot_backtrack", reason: long, to_depth: 0 });
+    made.put({ type: "tot_backtrack", reason: "no", to_depth: 0, to: long });
+    expect(made.turn.tree).toMatchObject({
+      thoughts: [{ id: "1", text: "x".repeat(10) }, { id: "2" }],
+      backtracks: [{ reason: "x".repeat(10), toDepth: 0 }],
+    });
+    expect(JSON.stringify(made.turn.tree)).not.toContain("x".repeat(11));
+    expect(made.turn.omitted).toBe(5);
   });
 
   it("keeps thoughts that nothing was said about", () => {
@@ -81,6 +115,15 @@ describe("the tree of thoughts", () => {
     // Thoughts that come from each other, from a sender that is wrong.
     made.put({ type: "tot_expand", candidates: ["x"], ids: ["1"], parent: "4" });
     expect(made.turn.tree?.path).toEqual(["1", "3", "4"]);
+  });
+
+  it("has no path where nothing is kept", () => {
+    const made = new ViewFeed().start().put({ type: "tot_expand", candidates: ["x", "y"], ids: ["1", "2"] });
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [1, 0], ids: ["1", "2"], kept: ["1"] });
+    expect(made.turn.tree).toMatchObject({ chosen: "1", path: ["1"] });
+    made.put({ type: "tot_evaluate", chosen: 0, scores: [1], ids: ["1"], kept: [] });
+    expect(made.turn.tree).toMatchObject({ path: [], thoughts: [{ status: "pruned" }, { status: "pruned" }] });
+    expect(made.turn.tree).not.toHaveProperty("chosen");
   });
 
   it("gives up the branch that was left, as far up as the search went back", () => {

@@ -15,8 +15,13 @@ const MAX_CLIMB = 1000;
 export class TreeFold {
   readonly #thoughts: GrowingList<ThoughtView>;
   readonly #backtracks: GrowingList<BacktrackView>;
-  readonly #madeAtDepth = new Map<number, number>();
+  readonly #room: Room;
+  readonly #atDepth = new Map<number, string[]>();
   #lastBatch: readonly string[] = [];
+  /** New since thoughts were last judged. */
+  #unjudged: string[] = [];
+  /** Where the search has gone back to. */
+  #backAt: readonly string[] = [];
   /** Where the search is: the root is 0. */
   #depth = 0;
   #chosen: string | undefined;
@@ -26,6 +31,7 @@ export class TreeFold {
   #view = {} as TreeView;
 
   constructor(room: Room) {
+    this.#room = room;
     this.#thoughts = new GrowingList(room);
     this.#backtracks = new GrowingList(room);
   }
@@ -52,21 +58,33 @@ export class TreeFold {
   #expand({ candidates, ids, parent, depth: given }: TotExpandEvent): void {
     const depth = given ?? (this.#thoughts.get(parent)?.depth ?? this.#depth) + 1;
     this.#depth = depth;
-    this.#isPathStale = true;
-    const batch: string[] = [];
+    this.#backAt = [];
+    const batch: string[] = (this.#lastBatch = []);
+    const level = this.#atDepth.get(depth) ?? [];
     for (const [i, text] of candidates.entries()) {
-      const id = ids?.[i] ?? this.#makeId(depth);
-      const thought = makeView<ThoughtView>({ id, text, parent, depth, score: undefined, status: "open" });
+      const id = ids?.[i] ?? this.#makeId(depth, level.length);
+      const fields = { id, text: this.#room.cut(text), parent, depth, score: undefined, status: "open" } as const;
+      const thought = makeView<ThoughtView>(fields);
       const place = this.#thoughts.find(id);
+      // Another parent, or one more thought before the first of the path.
+      if (place !== undefined || id === (this.#thoughts.get(this.#path[0])?.parent ?? this.#chosen))
+        this.#isPathStale = true;
       if (place !== undefined) this.#thoughts.set(place, thought);
       else if (!this.#thoughts.push(thought, id)) break;
+      else {
+        this.#atDepth.set(depth, level);
+        level.push(id);
+        this.#unjudged.push(id);
+      }
       batch.push(id);
     }
-    this.#lastBatch = batch;
   }
 
-  #evaluate({ chosen, scores, ids = this.#findBatch(scores.length), kept }: TotEvaluateEvent): void {
-    const best = ids[chosen];
+  #evaluate({ chosen, scores, ids = this.#findJudged(scores.length), kept }: TotEvaluateEvent): void {
+    this.#unjudged = [];
+    if (ids === undefined) return;
+    // Where none is kept the best of them is a dead end too, and the search has no path.
+    const best = kept?.length === 0 ? undefined : ids[chosen];
     const stay = new Set(kept ?? [best]);
     for (const [i, id] of ids.entries()) {
       // What was given up stays so, unless it is taken up again.
@@ -76,21 +94,25 @@ export class TreeFold {
         score: scores[i],
       });
     }
+    this.#isPathStale ||= this.#chosen !== best;
     this.#chosen = best;
-    this.#isPathStale = true;
   }
 
-  /** The thoughts that were judged: the last ones without those the search came back from, or all; none if neither fits. */
-  #findBatch(count: number): readonly string[] {
-    const all = this.#lastBatch;
-    const open = all.filter((id) => this.#thoughts.get(id)?.status !== "abandoned");
-    return [open, all].find(({ length }) => length === count) ?? [];
+  /**
+   * The thoughts that were judged, where they are not named: after a way back the level it led to, else those since
+   * the last judgement, or of the last expansion. Without those the search came back from, or all; undefined if none fits.
+   */
+  #findJudged(count: number): readonly string[] | undefined {
+    return [this.#backAt, this.#unjudged, this.#lastBatch]
+      .flatMap((all) => [all.filter((id) => this.#thoughts.get(id)?.status !== "abandoned"), all])
+      .find(({ length }) => length === count);
   }
 
   #backtrack({ reason, to_depth, from, to }: TotBacktrackEvent): void {
     this.#depth = to_depth;
+    this.#backAt = this.#atDepth.get(to_depth || 1) ?? [];
     this.#abandon(from ?? this.#chosen, to, to_depth);
-    this.#backtracks.push(makeView<BacktrackView>({ reason, toDepth: to_depth, from, to }));
+    this.#backtracks.push(makeView<BacktrackView>({ reason: this.#room.cut(reason), toDepth: to_depth, from, to }));
   }
 
   /**
@@ -119,14 +141,12 @@ export class TreeFold {
       thought = this.#thoughts.get(thought.parent);
     }
     const path = [...seen].toReversed();
-    const isSame = path.length === this.#path.length && path.every((id, i) => id === this.#path[i]);
-    if (!isSame) this.#path = path;
+    if (JSON.stringify(path) !== JSON.stringify(this.#path)) this.#path = path;
   }
 
-  #makeId(depth: number): string {
-    let n = this.#madeAtDepth.get(depth) ?? 0;
-    while (this.#thoughts.find(`d${depth}.${n}`) !== undefined) n++;
-    this.#madeAtDepth.set(depth, n + 1);
-    return `d${depth}.${n}`;
+  #makeId(depth: number, n: number): string {
+    let id;
+    while (this.#thoughts.find((id = `d${depth}.${n}`)) !== undefined) n++;
+    return id;
   }
 }

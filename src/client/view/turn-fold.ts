@@ -23,7 +23,7 @@ import { RunProof } from "./run-proof.ts";
 import type { Speaker } from "./speaker.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { TreeFold } from "./tree-fold.ts";
-import { type TurnHost, TurnRoom } from "./turn-room.ts";
+import { hasLongName, type TurnHost, TurnRoom } from "./turn-room.ts";
 import { TurnStates } from "./turn-states.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
 
@@ -259,14 +259,16 @@ export class TurnFold {
       case "tot_expand":
       case "tot_evaluate":
       case "tot_backtrack":
-        (this.#tree ??= new TreeFold(this.#room)).apply(event);
+        if (hasLongName(event)) this.#room.omit();
+        else (this.#tree ??= new TreeFold(this.#room)).apply(event);
         return;
       case "got_plan":
       case "got_node_start":
       case "got_node_complete":
       case "got_node_failed":
       case "got_expand":
-        (this.#graph ??= new GraphFold(this.#room)).apply(event, ts);
+        if (hasLongName(event)) this.#room.omit();
+        else (this.#graph ??= new GraphFold(this.#room)).apply(event, ts);
         return;
       default:
         this.#others.push(event);

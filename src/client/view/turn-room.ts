@@ -40,6 +40,12 @@ export class TurnRoom implements Room {
     if (this.omitted++ === 0)
       this.host.addIssue({ rule: "view_limit", message: `${this.#what} has more than can be shown` });
   }
+
+  cut<T extends string | undefined>(text: T): T {
+    const shown = text && cutText(text, this.maxText);
+    if (shown !== text) this.omit();
+    return shown as T;
+  }
 }
 
 /** The beginning of `text` that has at most `limit` characters; no character is cut in two. */
@@ -47,4 +53,15 @@ export function cutText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const last = text.charCodeAt(limit - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit);
+}
+
+/** The fields in which events of trees and graphs name thoughts and nodes. */
+const NAMES = /^(?:ids?|kept|parent|from|to|node.*|edges|scored)$/;
+const MAX_NAME = 1000;
+
+/** Names are remembered for as long as the turn is shown, so they have to be short. */
+export function hasLongName(event: object): boolean {
+  return Object.entries(event).some(
+    ([field, value]) => NAMES.test(field) && [value].flat(2).some((id) => (id as string).length > MAX_NAME),
+  );
 }

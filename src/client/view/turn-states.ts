@@ -41,6 +41,8 @@ export class TurnStates {
 
   /** The channels it wrote, after the merge; undefined where that is not known, or more than can be shown. */
   update(event: UpdatesEvent): Json | undefined {
+    // What a part of a node has given is not what the node wrote.
+    if (event.delta === false) return undefined;
     if (!isDelta(event)) return event.state;
     if (isRoot(event) && this.#waits === "now") this.#waits = "base";
     this.#fold.add(event);

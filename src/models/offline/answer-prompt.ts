@@ -1,14 +1,15 @@
 /**
- * Decides what the offline model says: calls for what is still to be done, or an answer from what was done. A pure
- * function of the prompt and the tools.
+ * Decides what the offline model says: calls for what is still to be done, or an answer from what was done. What it leaves
+ * out of a message it names. A pure function of the prompt and the tools.
  */
 import type { JsonObject } from "../../protocol/index.ts";
 import type { ModelMessage, ModelTool } from "../model.ts";
-import type { Errand, Language } from "./errand.ts";
 import { findAskedError } from "./asked-error.ts";
-import { findErrands, listAbilities, READ_CHARACTERS } from "./find-errands.ts";
-import { isForbidden, listReady, listResults, matchSteps, type Step } from "./plan.ts";
+import type { Errand, Language } from "./errand.ts";
+import { type FoundErrands, listAbilities, MAX_ERRANDS, READ_CHARACTERS, readErrands } from "./find-errands.ts";
+import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
 import { LABEL, type Reading, readPrompt } from "./read-prompt.ts";
+import { sayForbidden, sayOutcome } from "./say-outcome.ts";
 import { talk } from "./talk.ts";
 import { readPuzzle } from "./thoughts/read-puzzle.ts";
 import { solveAtOnce } from "./thoughts/solve-at-once.ts";
@@ -24,31 +25,26 @@ export interface OfflineAnswer {
 export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly ModelTool[]): OfflineAnswer {
   const reading = readPrompt(prompt);
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
-  const message = reading.message.slice(0, READ_CHARACTERS);
-  const errands = findErrands(message, reading.lists);
-  const { language, isIntroduced } = reading;
-  const error = findAskedError(message, language);
-  const failing = error === undefined ? {} : { error };
-  if (errands.length === 0) {
-    const said = error === undefined ? reply(message, language, offered) : FAILS[language];
-    return { reasoning: NOTHING[language], text: introduce(said, language, isIntroduced), calls: [], ...failing };
-  }
-  const steps = matchSteps(errands, reading.done);
+  const found = readErrands(reading.message, reading.lists);
+  const { language } = reading;
+  const steps = matchSteps(found.errands, reading.done);
   const calls = listCalls(steps, offered);
   if (calls.length > 0) return { reasoning: sayPlan(calls, language), text: "", calls: calls.map(({ call }) => call) };
-  const text = sayOutcome(steps, reading, offered);
-  return { reasoning: sayDone(steps, language), text, calls: [], ...failing };
+  // Nobody agreed: nothing else is done either.
+  const isAgreed = steps.every(({ errand, done }) => errand.isConsent !== true || done?.isError === false);
+  const error = isAgreed ? findAskedError(found.rest, language) : undefined;
+  const said = [
+    ...sayOutcome(steps, language, offered),
+    ...sayRest(found, reading, { offered, isAgreed, isFailing: error !== undefined }),
+    ...sayLeftOut(found, reading),
+  ];
+  return {
+    reasoning: sayDone(steps, language),
+    text: introduce(said.join(language === "zh" ? "" : " "), reading),
+    calls: [],
+    ...(error === undefined ? {} : { error }),
+  };
 }
-
-/** What needs no tool. */
-function reply(message: string, language: Language, offered: ReadonlyMap<string, ModelTool>): string {
-  const puzzle = readPuzzle(message);
-  if (puzzle !== undefined) return solveAtOnce(puzzle, language);
-  return talk(message, language, listAbilities(new Set(offered.keys())));
-}
-
-const FAILS = { en: "Here is the error you asked for.", zh: "这就是你要的错误。" };
-const NOTHING = { en: "There is nothing here for a tool.", zh: "没有工具能做的事。" };
 
 interface Call {
   readonly errand: Errand;
@@ -74,64 +70,61 @@ function sayDone(steps: readonly Step[], language: Language): string {
   return language === "zh" ? `已有结果：${done.join("，")}。` : `There are results for: ${done.join(", ")}.`;
 }
 
-function sayOutcome(
-  steps: readonly Step[],
-  { language, isIntroduced }: Reading,
-  offered: ReadonlyMap<string, ModelTool>,
-): string {
-  const sentences = steps.map((step) =>
-    step.done === undefined && isForbidden(steps, step.errand)
-      ? sayForbidden(step, language)
-      : sayStep(step, language, offered),
-  );
-  return introduce(sentences.join(language === "zh" ? "" : " "), language, isIntroduced);
+const NOTHING = { en: "There is nothing here for a tool.", zh: "没有工具能做的事。" };
+const FAILS = { en: "Here is the error you asked for.", zh: "这就是你要的错误。" };
+const PUZZLE = { en: "the puzzle", zh: "这道题" };
+
+interface Circumstances {
+  readonly offered: ReadonlyMap<string, ModelTool>;
+  readonly isAgreed: boolean;
+  readonly isFailing: boolean;
 }
 
-function sayStep({ errand, done }: Step, language: Language, offered: ReadonlyMap<string, ModelTool>): string {
-  const about = errand.about[language];
-  if (done !== undefined && !done.isError) {
-    if (!done.isEdited) return errand.tell(done.result)[language];
-    return language === "zh"
-      ? `用户修改了参数（${about}），结果是：${done.result.trim()}`
-      : `The user changed what was to be done (${about}); the result: ${done.result.trim()}`;
-  }
-  if (done !== undefined) {
-    const why = done.result.trim();
-    if (language === "zh") return sayRefusal(about, why) ?? `没有完成（${about}）${why === "" ? "。" : `：${why}`}`;
-    return `That did not happen (${about})${why === "" ? "." : `: ${why}`}`;
-  }
-  if (!offered.has(errand.tool)) {
-    return language === "zh"
-      ? `做不到（${about}）：我没有工具 ${errand.tool}。`
-      : `I cannot do that (${about}): I was not given the tool ${errand.tool}.`;
-  }
-  return language === "zh"
-    ? `没有去做（${about}），因为前面没有结果。`
-    : `I left that out (${about}), because there is no result to work with.`;
+/** What needs no tool. */
+function sayRest(
+  { errands, rest }: FoundErrands,
+  { message, language }: Reading,
+  { offered, isAgreed, isFailing }: Circumstances,
+): readonly string[] {
+  const puzzle = readPuzzle(rest);
+  if (puzzle !== undefined)
+    return [isAgreed ? solveAtOnce(puzzle, language) : sayForbidden(PUZZLE[language], language)];
+  if (isFailing) return errands.length === 0 ? [FAILS[language]] : [];
+  // After a yes to nothing it knows, it says so.
+  const isConsentAlone = isAgreed && errands.every(({ isConsent }) => isConsent === true) && !isBlank(rest);
+  if (errands.length > 0 && !isConsentAlone) return [];
+  const words = errands.length === 0 ? message.slice(0, READ_CHARACTERS) : rest;
+  return [talk(words, language, listAbilities(new Set(offered.keys())))];
 }
 
-function sayForbidden({ errand }: Step, language: Language): string {
-  const about = errand.about[language];
-  return language === "zh"
-    ? `没有去做（${about}），因为没有得到同意。`
-    : `I left that out (${about}), as nobody agreed.`;
+function isBlank(rest: string): boolean {
+  return rest.replaceAll(/[\s\p{P}]|\b(?:please|and|then|first|thanks)\b|请|吧|再|然后|谢谢/giu, "") === "";
 }
 
-/** What the tools say, in English, of a call that nobody allowed. */
-const REFUSED =
-  /^(?:(?<no>The user refused this call)|Nobody agreed to this call in time); it was not run\.(?: The reason given: (?<reason>.*))?$/s;
+const MAX_NAMED = 8;
 
-function sayRefusal(about: string, why: string): string | undefined {
-  const refused = REFUSED.exec(why);
-  if (refused === null) return undefined;
-  const { no, reason } = refused.groups ?? {};
-  const what =
-    no === undefined ? `没有人及时同意（${about}），所以没有执行。` : `用户拒绝了（${about}），所以没有执行。`;
-  return reason === undefined ? what : `${what}理由：${reason.replace(/[。.]?$/, "。")}`;
+function sayLeftOut({ leftOut }: FoundErrands, { message, language }: Reading): readonly string[] {
+  const said: string[] = [];
+  if (leftOut.length > 0) {
+    const named = leftOut.slice(0, MAX_NAMED).map(({ about }) => about[language]);
+    if (leftOut.length > MAX_NAMED) named.push("…");
+    said.push(
+      language === "zh"
+        ? `我一次最多做 ${MAX_ERRANDS} 件事，没有做：${named.join("，")}。`
+        : `I do at most ${MAX_ERRANDS} things at once, and left out: ${named.join(", ")}.`,
+    );
+  }
+  if (message.length > READ_CHARACTERS)
+    said.push(
+      language === "zh"
+        ? `我只读了消息的前 ${READ_CHARACTERS} 个字符。`
+        : `I have read only the first ${READ_CHARACTERS} characters of your message.`,
+    );
+  return said;
 }
 
 /** Says once in a conversation who speaks. */
-function introduce(text: string, language: Language, isIntroduced: boolean): string {
+function introduce(text: string, { language, isIntroduced }: Reading): string {
   if (isIntroduced) return text;
   return language === "zh" ? `${LABEL.zh}：${text}` : `${LABEL.en}: ${text}`;
 }

@@ -2,7 +2,7 @@
 import type { FoundErrand, Phrase, Skill } from "./errand.ts";
 import { matchSome } from "./match-some.ts";
 import { readBody, skip } from "./read-body.ts";
-import { type Entry, readEntries } from "./read-entries.ts";
+import { type Entries, type Entry, readEntries } from "./read-entries.ts";
 import { isChinese, isCourtesy, isSpokenOf, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
 
 export const charts: Skill = {
@@ -53,11 +53,15 @@ function findNamed(text: string): readonly FoundErrand[] {
     const from = at + match[0].length;
     const start = skip(OPENING, text, from);
     const body = readBody(text, start);
-    const { title, entries } = readEntries(body.text);
+    const read = readEntries(body.text);
     const isZh = isChinese(match[0]);
-    if (entries.length > 0) return [createErrand({ at, end: body.end }, findKind(match[0]), entries, { title, isZh })];
-    // Of a graph nobody knows what it is meant to be.
-    if (new RegExp(`${GRAPH}$`, "i").test(match[0]) && !isCourtesy(body.text)) return [];
+    // One number in a sentence is none to draw: "a chart of the price in 2024".
+    const isGiven = /[:：]/.test(text.slice(from, start)) || read.title !== undefined;
+    if (read.entries.length >= (isGiven ? 1 : 2) && read.entries.length > read.others.length)
+      return [createErrand({ at, end: body.end }, findKind(match[0]), read.entries, describe(read, isZh))];
+    // Of a graph nobody knows what it is meant to be; and what was given and is not understood is not made up for.
+    const isOpen = isGiven || /\d/.test(body.text) || new RegExp(`${GRAPH}$`, "i").test(match[0]);
+    if (isOpen && !isCourtesy(body.text)) return [];
     return [createErrand({ at, end: from }, findKind(match[0]), createExample(isZh), { isZh, note: EXAMPLE })];
   });
 }
@@ -75,19 +79,31 @@ function findVerbs(text: string): readonly FoundErrand[] {
 
 function findTurned(text: string): readonly FoundErrand[] {
   return matchSome(text, TURNED).flatMap((match) => {
-    const { title, entries } = readEntries((match[1] ?? match[2] ?? "").trim());
+    const read = readEntries((match[1] ?? match[2] ?? "").trim());
     const end = match.index + match[0].length;
-    const isZh = match[2] !== undefined;
-    const words = match[0].slice(-20);
-    return entries.length === 0
+    const kind = findKind(match[0].slice(-20));
+    return read.entries.length < 2 || read.entries.length <= read.others.length || isSpokenOf(text, match.index)
       ? []
-      : [createErrand({ at: match.index, end }, findKind(words), entries, { title, isZh })];
+      : [createErrand({ at: match.index, end }, kind, read.entries, describe(read, match[2] !== undefined))];
   });
 }
 
 function findKind(words: string): string {
   return KINDS.find(([names]) => names.test(words))?.[1] ?? "bar";
 }
+
+/** What was given and is not in the chart is said. */
+function describe({ title, others }: Entries, isZh: boolean): Details {
+  if (others.length === 0) return { title, isZh };
+  const left = others.map((item) => item.slice(0, MAX_SAID));
+  const note = {
+    en: ` I left out what I cannot read as a name and a number: ${left.join(", ")}.`,
+    zh: `有些内容我读不出名称和数字，没有画：${left.join("、")}。`,
+  };
+  return { title, isZh, note };
+}
+
+const MAX_SAID = 40;
 
 const EXAMPLE: Phrase = {
   en: " Its numbers are only an example; give your own after a colon.",

@@ -2,6 +2,7 @@
 import { type Json, isJsonObject } from "../../protocol/index.ts";
 import type { ModelTool } from "../model.ts";
 import type { Skill } from "./errand.ts";
+import { isSpokenOf } from "./request-words.ts";
 
 export const clock: Skill = {
   abilities: [
@@ -14,13 +15,15 @@ export const clock: Skill = {
   find(text) {
     const match = ASKED.exec(text);
     if (match === null) return [];
-    const end = match.index + match[0].length;
+    const [at, end] = [match.index, match.index + match[0].length];
     const zones = ZONES.filter(([names]) => names.test(text)).map(([, zone]) => zone);
-    // The time of another place is no answer.
-    if (zones.length === 0 && ELSEWHERE.test(text.slice(end))) return [];
+    // The time of another place, or the day of another, is no answer.
+    const before = text.slice(Math.max(0, at - 24), at);
+    if (OTHER_DAY.test(before) || isSpokenOf(text, at)) return [];
+    if (zones.length === 0 && (ELSEWHERE.test(text.slice(end)) || isElsewhere(before + match[0]))) return [];
     return (zones.length === 0 ? [undefined] : zones).map((zone) => ({
       tool: "current_time",
-      at: match.index,
+      at,
       end,
       about: zone === undefined ? { en: "the time", zh: "时间" } : { en: `the time, ${zone}`, zh: `时间，${zone}` },
       createInput: (tool) => (zone === undefined ? {} : nameZone(tool, zone)),
@@ -29,11 +32,31 @@ export const clock: Skill = {
   },
 };
 
-/** "What is the time complexity", "what day was it" and "for the first time in years" ask for something else. */
-const ASKED =
-  /\bwhat(?:'s|’s| is)? (?:the )?(?:current |local )?(?:time|date|day)(?: and (?:time|date|day))?(?=\s*(?:$|[?.!,;]|(?:is it|it is|is today|now|today|in|and|right now|please|here)\b))|\bcurrent (?:time|date)\b|\btime is it\b|(?:^|\btell me )\s*(?:the )?time\b(?=\s*(?:$|[?.!,;]|in\b|and\b))|\btoday(?:'s|’s) date\b|\bthe (?:time|date) (?:now|today)\b|几点(?!了?[吃去来到开出下上睡起回见])|(?:现在|当前)的?(?:时间|日期)|什么时间[？?]?$|今天.{0,3}(?:几号|日期|星期|礼拜)|星期几|现在时刻/i;
+/** "What is the time complexity", "what time is it going to rain" and "what day was it" ask for something else. */
+const END = String.raw`(?=\s{0,4}(?:$|[?.!,;]|(?:now|today|in|and|right now|please|here|there|currently|at the moment)\b))`;
+const ASKED = new RegExp(
+  [
+    String.raw`\bwhat(?:['’]s| is)? (?:the )?(?:current |local )?(?:time|date|day|year|month)(?: of the week)?(?: and (?:time|date|day))?(?: is it| it is| is today)?${END}`,
+    String.raw`\bcurrent (?:time|date)\b|\btime is it${END}|(?:^|\btell me )\s{0,4}(?:the )?time\b(?=\s{0,4}(?:$|[?.!,;]|in\b|and\b))|\btoday['’]s date\b|\bthe (?:time|date) (?:now|today)\b`,
+    String.raw`几点(?!了?[吃去来到开出下上睡起回见])|(?:现在|当前)的?(?:时间|日期)|什么时间[？?]?$|今天.{0,3}(?:几号|日期|星期|礼拜)|星期几|现在时刻|今年是?哪一?年`,
+  ].join("|"),
+  "i",
+);
 
-const ELSEWHERE = /^\s*(?:is it\s*)?(?:now\s*|right now\s*)?in (?!the (?:morning|afternoon|evening)|here|my|this)/i;
+const ELSEWHERE =
+  /^\s{0,4}(?:is it\s{0,4})?(?:now\s{0,4}|right now\s{0,4})?in (?!the (?:morning|afternoon|evening)|here|my|this)/i;
+const OTHER_DAY = /(?:[明昨后前]天|[下上]周|[下上]个?月|[明去后]年|生日|那天|[月日号])[^，。！？；,.!?;]{0,6}$/;
+
+/** "现在内罗毕几点": what is left of the clause without the words of the question is a place nobody knows here. */
+function isElsewhere(words: string): boolean {
+  const [, place = ""] = /(?:现在|目前|此刻)(\p{Script=Han}{2,8}?)(?:是|的时间是)?几点$/u.exec(words) ?? [];
+  const [, named = ""] =
+    /(?:^|[，。！？；,.!?;\s])(\p{Script=Han}{2,8}?)的?(?:现在|目前|此刻)(?:是)?几点$/u.exec(words) ?? [];
+  return [place, named].some((one) => one.replaceAll(COMMON, "") !== "");
+}
+
+const COMMON =
+  /请问|请|告诉|帮|看看|看|一下|下|我们?|你|知道|是|到底|大概|时间|这里|这边|这儿|然后|顺便|再|还有|并且?|和|查|问|说|报|那么?|嗨|早|好|今天|的|了|到/g;
 
 const ZONES: readonly (readonly [RegExp, string])[] = [
   [/\bUTC\b|\bGMT\b/i, "UTC"],

@@ -1,8 +1,9 @@
 /**
- * The skill of asking first: for the tool `ask_consent`. What is asked for after it waits for the answer; where the user
- * wants to be asked "first", that is all of the message.
+ * The skill of asking first: for the tool `ask_consent`. A wish to be asked goes before every other skill: what is asked
+ * for after it waits for the answer; where the user wants to be asked "first", that is all of the message.
  */
 import type { FoundErrand, Skill } from "./errand.ts";
+import { isQuoted } from "./is-requested.ts";
 import { isChinese } from "./request-words.ts";
 
 export const consent: Skill = {
@@ -14,26 +15,67 @@ export const consent: Skill = {
     },
   ],
   find(text) {
-    // One question is enough.
-    const match = ASKED.exec(text);
-    if (match === null || NOT_MEANT.test(text.slice(Math.max(0, match.index - 24), match.index))) return [];
-    const end = match.index + match[0].length;
-    const step = BEFORE.exec(text.slice(end, end + MAX_STEP));
-    const what = (step?.[1] ?? step?.[2] ?? "").trim();
-    return [createErrand({ at: match.index, end }, { what, isZh: isChinese(match[0]), isFirst: FIRST.test(text) })];
+    const found = findConsent(text);
+    return found === undefined ? [] : [found];
   },
 };
 
+/** The user's wish to be asked, if there is one; one question is enough. */
+export function findConsent(text: string): FoundErrand | undefined {
+  for (const match of text.slice(0, READ_CHARACTERS).matchAll(ASKED)) {
+    const { index: at } = match;
+    const before = text.slice(Math.max(0, at - LOOK_BACK), at);
+    const end = at + match[0].length;
+    const isText = isQuoted(before) && /["”」`]/.test(text.slice(end, end + LOOK_BACK));
+    if (NOT_MEANT.test(before) || isText || isItem(match, text)) continue;
+    const steps = / before(?: you| we)?$/i.test(match[0]) ? STEP : LATER;
+    const what = (steps.exec(text.slice(end, end + MAX_STEP))?.groups?.["what"] ?? "").trim();
+    return createErrand({ at, end }, { what, isZh: isChinese(match[0]), isFirst: FIRST.test(text) });
+  }
+  return undefined;
+}
+
+/** More than of other things is looked at: a wish at the end of a long message is one too. */
+const READ_CHARACTERS = 100_000;
+const LOOK_BACK = 2000;
 const MAX_STEP = 200;
 
-const ASKED =
-  /\b(?:ask|request|get|need|want|seek|require)(?: (?:me|us|the user))?(?: (?:for|to give))? (?:my |our |your |user |the user['’]s )?(?:approval|permission|consent|confirmation|agreement|go-ahead)\b(?: first\b)?|\bask (?:me|us) (?:first|before)\b|\b(?:show|demo|demonstrate|test|try|trigger|start)(?: me)? (?:an?|the) (?:approval|consent|confirmation)(?: (?:request|question|dialog))?\b|(?:征求|征得|请求|取得|得到|需要|获得|要)(?:一下)?(?:我|用户)?的?(?:同意|许可|批准|确认|授权|审批)(?![吗么])|先(?:问|询问)(?:一下)?我|(?:演示|测试|试)(?:一下|一个|一次)?(?:审批|批准|确认)/i;
+const YES = "(?:approval|permission|consent|confirmation|agreement|go-ahead)";
+const YES_ZH = "(?:同意|许可|批准|确认|授权|审批)";
+/** "…, but please": it belongs to the wish. */
+const LEAD = String.raw`(?:[,;]?\s{1,3}(?:but|and|though|however)\s{1,3})?(?:\b(?:please|always|first|you (?:must|should|have to|need to)|make sure to|(?:don['’]t|do not) forget to|remember to)\s{1,3}){0,3}`;
+const LEAD_ZH = "[，,；]?(?:但是?|不过|可是|并且?|请|你|要|必须|一定|记得|务必|得|之前|以前|前|时|首先){0,4}";
+const BEFORE = String.raw`(?: before(?:hand)?\b(?: (?:you|we)\b)?)`;
+const ASKED = new RegExp(
+  [
+    String.raw`${LEAD}\b(?:ask|request|get|need|want|seek|require)(?: (?:me|us|the user))?(?: (?:for|to give))? (?:my |our |your |user |the user['’]s )?${YES}\b(?: first\b)?${BEFORE}?`,
+    String.raw`${LEAD}\b(?:ask|check with|confirm with|consult)(?: (?:me|us))?(?: first\b${BEFORE}?|${BEFORE})`,
+    String.raw`${LEAD}\b(?:wait for|(?:only )?with|not without) (?:my|our) ${YES}\b|${LEAD}\bnot without asking\b(?: me)?`,
+    String.raw`${LEAD}\b(?:only )?(?:after|once|when|if) (?:you (?:have |['’]ve )?(?:get|got|have|obtain(?:ed)?|receive[d]?|asked(?: me)? for)|i (?:have |['’]ve )?(?:give|gave|given)(?: you)?) (?:my |our )?${YES}\b`,
+    String.raw`${LEAD}\b(?:only )?(?:after|once|when|if) i (?:have |['’]ve )?(?:agreed?|approved?|confirm(?:ed)?|sa(?:y|id) (?:yes|so|ok))\b`,
+    String.raw`${LEAD}\blet me (?:approve|confirm)(?: (?:it|that|this))?(?: first)?\b`,
+    String.raw`\b(?:show|demo|demonstrate|test|try|trigger|start)(?: me)? (?:an?|the) (?:approval|consent|confirmation)(?: (?:request|question|dialog))?\b`,
+    `${LEAD_ZH}先?(?:征求|征得|请求|取得|得到|需要|获得|经过?|要)(?:一下)?(?:我|用户)?的?${YES_ZH}(?![吗么])`,
+    `${LEAD_ZH}(?:先(?:问|询问)(?:一下|问)?我|问过我|先?[跟和与]我确认|[等让]我先?${YES_ZH}|我${YES_ZH}(?:了|之?后)(?=再|才))`,
+    `(?:演示|测试|试)(?:一下|一个|一次)?(?:审批|批准|确认)`,
+  ].join("|"),
+  "gi",
+);
 const NOT_MEANT =
-  /\b(?:not|never|don['’]t|without|how (?:do|can|to)(?: (?:i|you|we))?|i|did you|why do you|you)\s?$|不[用必要]{0,2}$|无需$/i;
-const FIRST = /\bfirst\b|先/i;
-/** "… before you delete it": what it is about. */
-const BEFORE =
-  /^\s{0,4}(?:first )?(?:before (?:you |we )?|to |for )((?:[^.!?;\n]|[.!?](?!\s|$)){1,120})|^[，,]?\s{0,4}(?:再|然后|才能?|之?后再?)\s{0,2}([^。！？；\n]{1,80})/i;
+  /(?:\b(?:not|never|don['’]t|without|how (?:do|can|to)(?: (?:i|you|we))?|i|did you|why do you|(?<!\b(?:can|could|would|will|must|should) )you)|不[用必要]{0,2}|别|无需|怎么|如何)\s{0,2}$/i;
+const FIRST = /\b(?:first|before(?:hand)?|but|only|once|without|unless)\b|先|之前|以前|但|经|才/i;
+/** "… before you delete it", "…，再计算": what it is about. */
+const STEP = /^\s{0,4}(?<what>(?:[^.!?;,\n]|[.!?,](?!\s|$)){1,120})/;
+const LATER =
+  /^\s{0,4}(?:to|for) (?<what>(?:[^.!?;,\n]|[.!?,](?!\s|$)){1,120})|^[，,]?\s{0,4}(?:再|然后|才能?|之?后再?)\s{0,2}(?<what>[^。！？；\n]{1,80})/i;
+
+/** "todo list: get approval, ship it": an item like others, where nobody says whom to ask. */
+function isItem({ 0: words, index }: RegExpExecArray, text: string): boolean {
+  if (/\b(?:me|us|my|our|i|first|before|but|without)\b|我|先|但/i.test(words)) return false;
+  return /(?:list|todos?|to-do|清单|待办)[^:：.!?。！？\n]{0,40}[:：](?:[^.!?。！？]{0,400}[,，、;\n-])?\s{0,4}$/i.test(
+    text.slice(Math.max(0, index - 500), index),
+  );
+}
 
 interface Details {
   readonly what: string;

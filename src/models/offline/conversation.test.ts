@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../model.ts";
 import { answerPrompt, type OfflineAnswer } from "./answer-prompt.ts";
 import { ask, callsOf, TOOLS, user } from "./ask-offline.contract.ts";
+import { findErrands } from "./find-errands.ts";
 
 describe("the offline model asks first", () => {
   it.each<[string, string]>([
@@ -15,6 +16,52 @@ describe("the offline model asks first", () => {
   ])("%s", (text, call) => {
     // What else there is to do waits.
     expect(callsOf(text)).toEqual([call]);
+  });
+
+  // Whatever it is that has to wait: it is all there, as it would be without the wish.
+  const requests = [
+    "Draw a house",
+    "Bar chart: a 1, b 2",
+    "Make a todo list: milk, bread",
+    "Make a table: Ann, 31; Bob, 29",
+    "Calculate 2+2",
+    "Write hello to a.txt",
+    "Delete a.txt",
+    "画一个圆",
+    "待办清单：牛奶、面包",
+    "计算 2+2",
+    "删除 a.txt",
+  ];
+  const planned = (text: string): readonly unknown[] =>
+    findErrands(text).map(({ tool, createInput }) => [tool, createInput(TOOLS[0]!, [])]);
+  it.each(
+    [
+      ", but ask me first",
+      ", but ask me before",
+      " but please ask for my permission first",
+      ", only after you get my approval",
+      " only if I agree",
+      ", ask me for approval",
+      "，先征求我的同意",
+      "，但要先问我",
+      "，先问我",
+      " 之前先问我",
+    ].map((wish) => [wish]),
+  )("before all else: …%s", (wish) => {
+    for (const request of requests) {
+      const [first, ...others] = planned(`${request}${wish}`);
+      expect(first).toMatchObject(["ask_consent", {}]);
+      expect([request, others]).toEqual([request, planned(request)]);
+      expect(callsOf(`${request}${wish}`)).toEqual([expect.stringMatching(/^consent /)]);
+    }
+  });
+
+  it("wherever the wish stands, and not where it is an item or a text", () => {
+    expect(callsOf(`Draw a star. ${"x".repeat(9000)}. But ask me first.`)).toEqual(["consent May I go on?"]);
+    expect(callsOf("todo list: get approval, ship it")).toEqual(["todo get approval | ship it"]);
+    expect(callsOf('write "ask me first" to a.txt')).toEqual(["write_file a.txt ask me first"]);
+    expect(planned("write ask me first to a.txt")).toMatchObject([["ask_consent", {}]]);
+    expect(callsOf('Draw a 5" circle, but ask me first')).toEqual(["consent May I go on?"]);
   });
 
   const answered = (text: string, value: string, type: "text" | "error-text"): OfflineAnswer => {
@@ -46,6 +93,21 @@ describe("the offline model asks first", () => {
     expect(answered("请先征求我的同意，再计算 3+4", refused, "error-text").text).toBe(
       "离线模型：用户拒绝了（征求同意），所以没有执行。没有去做（3+4），因为没有得到同意。",
     );
+  });
+
+  const AGREED = "The user agreed.";
+  const REFUSED = "The user refused this call; it was not run.";
+  it("about what needs no tool too", () => {
+    const puzzle = "Ask me first. Game of 24: 4 9 10 13";
+    expect(callsOf(puzzle)).toEqual(["consent May I go on?"]);
+    expect(answered(puzzle, AGREED, "text").text).toContain("You agreed. (");
+    expect(answered(puzzle, REFUSED, "error-text").text).toContain("I left that out (the puzzle), as nobody agreed.");
+    const failure = "Ask me for approval, then cause an error";
+    expect(answered(failure, AGREED, "text").error).toBeDefined();
+    expect(answered(failure, REFUSED, "error-text").error).toBeUndefined();
+    // A yes to something it does not know.
+    expect(answered("Ask me first, then paint the garage door", AGREED, "text").text).toContain("none of them fits");
+    expect(answered("请先征求我的同意", AGREED, "text").text).toBe("离线模型：你同意了。");
   });
 
   it("and does nothing where it cannot ask", () => {
@@ -101,6 +163,13 @@ describe("the offline model fails", () => {
     "这个错误是什么意思？",
     "我的程序报错了",
     "别出错",
+    "Make a todo list: fix the bug, throw an exception",
+    "Every time I press the button, show me an error. What do I do?",
+    "When the user clicks, throw an error!",
+    "My app shows: throw an exception",
+    'write "cause an error" to a.txt',
+    "Compare pass and fail",
+    "当用户点击时，报个错误",
   ])("and not when errors are only spoken of: %s", (text) => {
     expect(ask(text).error).toBeUndefined();
   });
@@ -158,6 +227,13 @@ describe("the offline model ticks items", () => {
     },
   );
 
+  it.each(["Check the news", "Can you check this?", "I want to check out", "the work is done"])(
+    "and says nothing of lists: %s",
+    (text) => {
+      expect(ask(text).text).not.toContain("to-do list here");
+    },
+  );
+
   it("and says so where there is no such list", () => {
     expect(ask("mark milk as done").text).toContain("I see no to-do list here with such an item.");
     expect(ask("把牛奶勾掉").text).toContain("这里没有含有这个条目的待办清单。");
@@ -170,6 +246,10 @@ describe("the offline model talks", () => {
     ["bye", /Goodbye/],
     ["ok", /What shall I do next/],
     ["who are you?", /not a language model/],
+    ["what model are you?", /not a language model/],
+    ["What does 你好 mean?", /^Offline model: I follow fixed rules, and none/],
+    ["感谢信怎么写", /没有一条适用/],
+    ["谢谢你的帮助", /^离线模型：不客气。$/],
     ["tell me a joke", /my only joke.*OPENAI_API_KEY/],
     ["write a poem", /My only poem/],
     ["谢谢", /^离线模型：不客气。$/],
@@ -224,5 +304,96 @@ describe("the offline model talks", () => {
     ["一百零五减十", "105-10"],
   ])("in numbers too: %s", (text, expression) => {
     expect(ask(text).calls).toEqual([{ name: "calculator", input: { expression } }]);
+  });
+});
+
+describe("the offline model tells the time", () => {
+  it.each(["what year is it", "what day of the week is it", "What's the date today?", "请问现在几点？", "今天星期几"])(
+    "now and here: %s",
+    (text) => {
+      expect(callsOf(text)).toEqual(["current_time"]);
+    },
+  );
+
+  it.each([
+    "现在内罗毕几点？",
+    "内罗毕现在几点？",
+    "what time is it in Nairobi",
+    "明天星期几",
+    "What time is it going to rain?",
+    "Do not tell me the time",
+  ])("and no other for it: %s", (text) => {
+    expect(callsOf(text)).toEqual([]);
+  });
+});
+
+describe("the offline model leaves out", () => {
+  const asked = (text: string): string => answerPrompt([user(text)], []).text;
+
+  it("no more than it says", () => {
+    const sums = Array.from({ length: 10 }, (_, n) => `${n}+${n}`).join(", ");
+    expect(asked(sums)).toMatch(/I do at most 8 things at once, and left out: 8\+8, 9\+9\.$/);
+    expect(asked(`计算 ${sums.replaceAll(", ", "、")}`)).toContain("我一次最多做 8 件事，没有做：8+8，9+9。");
+    expect(asked("draw a star. ".repeat(30))).toMatch(/, …\.$/);
+    expect(asked(`hello ${"x ".repeat(4000)}`)).toContain("I have read only the first 4000 characters");
+    expect(asked("hello")).not.toContain("4000");
+  });
+
+  it("no puzzle beside something else", () => {
+    expect(asked("Game of 24: 4 9 10 13 and what time is it?")).toMatch(/current_time.* = 24, with every number/);
+  });
+
+  it.each([
+    "Write a poem to poem.txt",
+    "Write a report on tea to tea.txt",
+    "Write a summary of err.txt to sum.txt",
+    "Write something about cats to cats.txt",
+    "把一首关于春天的诗写入 poem.txt",
+  ])("what it would have to make up: %s", (text) => {
+    const { calls, text: said } = ask(text);
+    expect(calls).toEqual([]);
+    expect(said).toMatch(/I cannot make up|我不会撰写/);
+  });
+
+  it.each<[string, ...string[]]>([
+    ['Write "a poem" to poem.txt', "write_file poem.txt a poem"],
+    ["Write down the time in log.txt", "current_time"],
+    ["Save the table in t.csv: a 1, b 2"],
+  ])("but not what was given: %s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+});
+
+describe("the offline model, about lists", () => {
+  it.each<[string, ...string[]]>([
+    ["Do not make a todo list: a, b"],
+    ["How do I make a todo list: milk, bread?"],
+    ["不要列一个待办清单：牛奶、面包"],
+    ["todo list: call Dr. Smith, buy milk", "todo call Dr. Smith | buy milk"],
+    ["make a list of things to do in Paris", expect.stringMatching(/^todo Paris: Write down/) as string],
+    ["make a todo list with 5 items", expect.stringMatching(/^todo Write down/) as string],
+  ])("%s", (text, ...calls) => {
+    expect(callsOf(text)).toEqual(calls);
+  });
+});
+
+describe("the offline model takes little time", () => {
+  it.each<[string, string, string]>([
+    ["把", " ", "x"],
+    ["", "把", ""],
+    ["", "把x", ""],
+    ["write ", " ", "x"],
+    ["write ", "in ", "x"],
+    ["", "write a in ", ""],
+    ["create a.b with ", " ", "x"],
+    ["delete a.b", ", a.b", ""],
+    ["", "please ", "delete a.txt"],
+    ["", "请", "删除 a.txt"],
+    ["todo list: ", "- ", "get approval"],
+    ["", "，但请", "先问我"],
+    ["", ": ", "delete a.txt"],
+    ["what ", "你,", "好"],
+  ])("over %j and much of %j", (head, part, tail) => {
+    for (const size of [3900, 100_000]) ask(`${head}${part.repeat(Math.ceil(size / part.length))}${tail}`);
   });
 });

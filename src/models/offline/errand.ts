@@ -28,6 +28,10 @@ export interface Errand {
   readonly madeOf?: string;
   /** The place of the errand that is made of this one and of no other. */
   readonly owner?: number;
+  /** Why it cannot be done, where that is plain from the words: it is said, and nothing is called. */
+  readonly cannot?: Phrase;
+  /** Its result as others are made of it; as the tool gave it when absent. */
+  readonly pass?: (result: string) => string;
   /** The arguments; `results` are those of the errands it is made of. */
   createInput(tool: ModelTool, results: readonly string[]): JsonObject;
   /** What to say when the tool has answered. */

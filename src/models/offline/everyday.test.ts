@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { answerPrompt } from "./answer-prompt.ts";
 import { ask, callsOf, TOOLS, user } from "./ask-offline.contract.ts";
+import { findErrands } from "./find-errands.ts";
 
 const PLAN = "Write down what is needed | Put it in order | Do the first step | Check what is left | Finish it";
 const FRUIT = "table fruit,number | apples,3 | pears,5 | plums,8";
@@ -41,8 +42,14 @@ describe("the offline model shows", () => {
     ["make a table: Ann, 31; Bob", "table 1,2 | Ann,31 | Bob,"],
     ["make a table with columns name and age", "table name,age"],
     ["put apples 3, pears 5 in a table", "table name,value | apples,3 | pears,5"],
+    ["Make a table of names: Ann, Bob", "table no.,item | 1,Ann | 2,Bob"],
     ["make a table of red, green and blue", "table no.,item | 1,red | 2,green | 3,blue"],
     ["show me a table", FRUIT],
+    ["Make a table: Q1 10, Q2 20", "table name,value | Q1,10 | Q2,20"],
+    ["make a table with 3 columns: A, B, C", "table A,B,C"],
+    ["Make a table:\nName | Age\nAnn | 31\nBob | 29", "table Name,Age | Ann,31 | Bob,29"],
+    ["Make a table:\n| Name | Age |\n|---|---|\n| Ann | 31 |", "table Name,Age | Ann,31"],
+    ["make a table: name, age | Ann, 31 | Bob, 29", "table name,age | Ann,31 | Bob,29"],
     ["表格：苹果 3，梨 5", "table 名称,数值 | 苹果,3 | 梨,5"],
     ["用表格显示 3 5 8", "table 序号,数值 | 1,3 | 2,5 | 3,8"],
     ["把苹果 3，梨 5 做成表格", "table 名称,数值 | 苹果,3 | 梨,5"],
@@ -62,6 +69,16 @@ describe("the offline model shows", () => {
     ["pie chart of a 1,200, b 3,400", "pie a=1200 b=3400"],
     ["chart 100,200,300", "bar 1=100 2=200 3=300"],
     ["show 3 5 8 as a line chart", "line 1=3 2=5 3=8"],
+    ["bar chart of sales: Q1 10, Q2 20, Q3 15", "bar sales: Q1=10 Q2=20 Q3=15"],
+    ["bar chart: week 1 5, week 2 8", "bar week 1=5 week 2=8"],
+    ["bar chart of iPhone 15 30, iPhone 16 40", "bar iPhone 15=30 iPhone 16=40"],
+    ["Bar chart: 2023 10, 2024 20", "bar 2023=10 2024=20"],
+    ["chart of sales 2020: 10, 2021: 20", "bar sales 2020=10 2021=20"],
+    ["chart of Q1: 10, Q2: 20", "bar Q1=10 Q2=20"],
+    ["bar chart of temperatures: Mon 20°C, Tue 22 °C", "bar temperatures: Mon=20 Tue=22"],
+    ["scatter plot of (1,2), (3,4)", "point 1=2 3=4"],
+    ["bar chart: apples 3 pears 5", "bar apples=3 pears=5"],
+    ["bar chart: a 1, b two, c 3", "bar a=1 c=3"],
     ["I would like a chart", "bar Jan=3 Feb=5 Mar=4 Apr=8"],
     ["画一个折线图：一月 3，二月 5", "line 一月=3 二月=5"],
     ["把苹果 3，梨 5 画成柱状图", "bar 苹果=3 梨=5"],
@@ -76,12 +93,33 @@ describe("the offline model shows", () => {
     ["Please draw a house", "image an orange house"],
     ["draw a red circle and a blue square", "image a red circle, a blue square"],
     ["show me a picture of a tree", "image a green tree"],
+    ["draw a cat and a house", "image an orange house"],
+    ["Draw two houses and three trees", "image 2 orange houses, 3 green trees"],
+    ["draw a red and a blue circle", "image a red circle, a blue circle"],
+    ["画两棵树和一个圆", "image 2 个绿色的树、蓝色的圆"],
     ["show me an image", `image ${EXAMPLE}`],
     ["画一个红色的圆", "image 红色的圆"],
     ["给我画个太阳和一棵树", "image 黄色的太阳、绿色的树"],
     ["给我看一张图片", "image 橙色的房子、绿色的树、黄色的太阳"],
   ])("images: %s", (text, ...calls) => {
     expect(callsOf(text)).toEqual(calls);
+  });
+
+  it.each<[string, string | undefined]>([
+    ["bar chart: a 1, b two, c 3", "b two"],
+    ["chart: a 1, b 2", undefined],
+    ["draw a cat and a house", "a cat"],
+    ["draw a half circle", "half"],
+    ["Draw nine red houses", "nine"],
+    ["draw a house, a tree, a sun, a star, a heart, a flower, a circle", "a blue circle"],
+    ["draw a red and a blue circle please", undefined],
+    ["Draw two houses and three trees", undefined],
+    ["画一只猫和一个房子", "猫"],
+    ["画一个红色的圆吧", undefined],
+  ])("what of it is not there: %s", (text, left) => {
+    const [errand] = findErrands(text);
+    const said = errand?.tell("It is shown.")[/\p{Script=Han}/u.test(text) ? "zh" : "en"] ?? "";
+    expect(said.split(/(?:not in it|number): |没有画：/)[1]?.slice(0, -1)).toBe(left);
   });
 
   it("nothing of the user's words in a picture", () => {
@@ -160,6 +198,24 @@ describe("the offline model does nothing about", () => {
     "draw a graph of thoughts",
     "plot a murder",
     "The chart shows 3 things",
+    // Something is given, and not understood.
+    "Show me a graph of the stock price of Apple in 2024",
+    "make a chart with 3 bars",
+    "draw a graph with 3 nodes",
+    "chart of sales in 2023 and 2024",
+    "chart of sales in 2023 and profits in 2024",
+    "pie chart of 1/2, 1/4, 1/4",
+    "Bar chart of apples 3.5, pears 5,5",
+    "柱状图：苹果三，梨五",
+    "bar chart: a 5k, b 3M",
+    "bar chart: week 1 5 week 2 8",
+    "make a table of 3 rows and 2 columns",
+    "make a table with 3 columns",
+    "别画房子",
+    "他画的圆很好看",
+    "动画片好看吗，花儿与少年",
+    "She told me to draw a house",
+    "My teacher said: draw a house",
     "how do I draw a circle?",
     "draw a conclusion from this",
     "看图说话",

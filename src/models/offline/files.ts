@@ -1,5 +1,11 @@
-/** The skill of files: write, delete, read and list, for the tools of a workspace. */
+/**
+ * The skill of files: write, delete, read and list, for the tools of a workspace. Only where it is requested: a file that
+ * is spoken of, or not to be touched, is left alone. White space is counted, so that much of it costs no time.
+ */
 import type { FoundErrand, Phrase, Skill } from "./errand.ts";
+import { isLeftStanding, isRequested } from "./is-requested.ts";
+import { matchSome } from "./match-some.ts";
+import { isSpokenOf } from "./request-words.ts";
 
 export const files: Skill = {
   abilities: [
@@ -14,23 +20,80 @@ export const files: Skill = {
   ],
   find(text) {
     const found: FoundErrand[] = [];
-    for (const { tool, pattern, about } of RULES) {
-      for (const match of text.matchAll(pattern)) {
-        const at = match.index;
-        const end = at + match[0].length;
-        if (found.some((other) => at < other.end && other.at < end)) continue;
-        const { path = tool === "list_files" ? "" : findPathBefore(found, at), content } = match.groups ?? {};
-        if (path === undefined) continue;
-        found.push(createErrand(tool, about, { at, end, path, content }));
-      }
+    let words = text;
+    for (const match of listMatches(text)) {
+      const { at, end, rule, content } = match;
+      const paths = isTaken(content) ? [] : findPaths(match, found);
+      if (paths.length === 0 || found.some((other) => at < other.end) || !isMeant(match, text, words)) continue;
+      found.push(...paths.map((path) => createErrand(rule, { at, end, path, content })));
+      // What it has said is not in the way of what comes next.
+      words = words.slice(0, at) + ";".repeat(end - at) + words.slice(end);
     }
     return found;
   },
 };
 
+/** True for a message that names something to be done with a file, whether it is asked for or only spoken of. */
+export function mentionsFiles(text: string): boolean {
+  return listMatches(text).some(({ rule, paths }) => paths.length > 0 || rule.tool === "delete_file");
+}
+
+interface FileMatch {
+  readonly rule: Rule;
+  readonly at: number;
+  readonly end: number;
+  readonly paths: readonly string[];
+  readonly content: string | undefined;
+}
+
+/** In their order; of those in the same place, that of the first rule goes first. */
+function listMatches(text: string): readonly FileMatch[] {
+  const matches = RULES.flatMap((rule) =>
+    matchSome(text, rule.pattern).map((match): FileMatch => {
+      const { path, content } = match.groups ?? {};
+      const end = match.index + match[0].length;
+      const more = path === undefined || rule.tool === "write_file" ? { paths: [], end } : readMore(text, end);
+      const paths = path === undefined ? [] : [path, ...more.paths];
+      return { rule, at: match.index, end: more.end, paths, content };
+    }),
+  );
+  return matches.sort((a, b) => a.at - b.at);
+}
+
+/** "Delete a.txt, b.txt and c.txt". */
+function readMore(text: string, from: number): { readonly paths: readonly string[]; readonly end: number } {
+  const paths: string[] = [];
+  for (let end = from; ; end = MORE.lastIndex) {
+    MORE.lastIndex = end;
+    const path = MORE.exec(text)?.groups?.["path"];
+    if (path === undefined || paths.length === MAX_MORE) return { paths, end };
+    paths.push(path);
+  }
+}
+
+/** "Read a.txt and delete it": the file that was spoken of last. All files have no name. */
+function findPaths({ rule, paths }: FileMatch, found: readonly FoundErrand[]): readonly string[] {
+  if (rule.tool === "list_files") return [""];
+  const last = found.findLast(({ touches }) => touches?.path !== undefined)?.touches?.path;
+  return paths.length > 0 || last === undefined ? paths : [last];
+}
+
+/** "Write ask me first to a.txt": others have taken the words, and nobody knows what to write. */
+function isTaken(content: string | undefined): boolean {
+  return content !== undefined && !/^["'“「]/.test(content) && content.includes(";;;;");
+}
+
+/** Nothing is changed, and nothing read, unless it is plainly asked for. */
+function isMeant({ rule: { tool }, at, end, content = "" }: FileMatch, text: string, words: string): boolean {
+  if (tool === "list_files") return !isSpokenOf(text, at);
+  // "Create a.txt with hello if there is none": not all of it is to be written.
+  if (text.slice(at, end).endsWith(content) && /\s(?:if|unless)\s|如果|除非/i.test(content)) return false;
+  return isRequested(words, at) && (tool === "read_file" || isLeftStanding(text, { at, end }));
+}
+
 /** A name with an ending; after the word "file" any name will do. */
-const PATH = String.raw`["'\x60“「]?(?:(?<=\bfile |文件 ?["'\x60“「]?)(?<path>[\w./\\-]*\w)|(?<path>[\w./\\-]*\w\.[a-z]\w{0,7}))["'\x60”」]?`;
-const CONTENT = String.raw`(?<content>"[^"]*"|'[^']*'|“[^”]*”|「[^」]*」|[^"“「\n]{1,2000}?)`;
+const PATH = String.raw`["'\x60“「]?(?:(?<=\bfile |文件 ?["'\x60“「]?)(?<path>[\w./\\-]{0,200}\w)|(?<path>[\w./\\-]{0,200}\w\.[a-z]\w{0,7}))["'\x60”」]?`;
+const CONTENT = String.raw`(?<content>"[^"]*"|'[^']*'|“[^”]*”|「[^」]*」|[^\s"“「](?:[^"“「\n]{0,2000}?[^\s"“「])??)`;
 const THE_FILE = String.raw`(?:the |a )?(?:new )?(?:text )?(?:file )?(?:named |called )?`;
 
 interface Rule {
@@ -48,27 +111,27 @@ const RULES: readonly Rule[] = [
   rule(
     "write_file",
     aboutWriting,
-    String.raw`\b(?:write|save|store|put) ${CONTENT} (?:to|into|in|as) ${THE_FILE}${PATH}`,
+    String.raw`\b(?:write|save|store|put)(?: down)? ${CONTENT} (?:to|into|in|as) ${THE_FILE}${PATH}`,
   ),
   rule(
     "write_file",
     aboutWriting,
-    String.raw`\b(?:create|make|write|save) ${THE_FILE}${PATH} (?:with|containing|saying)(?: the)?(?: content| text)?:? ${CONTENT}(?=[.!]?\s*$| and )`,
+    String.raw`\b(?:create|make|write|save) ${THE_FILE}${PATH} (?:with|containing|saying)(?: the)?(?: content| text)?:? ${CONTENT}(?=[.!]?\s{0,9}$| and )`,
   ),
   rule(
     "write_file",
     aboutWriting,
-    String.raw`(?:把|将)\s*${CONTENT}\s*(?:写入|写到|写进|保存到|保存为|存到|存入|存为|保存在)\s*(?:文件 ?)?${PATH}`,
+    String.raw`(?<![把将])(?:把|将)\s{0,4}${CONTENT}\s{0,4}(?:写入|写到|写进|保存到|保存为|存到|存入|存为|保存在)\s{0,4}(?:文件 ?)?${PATH}`,
   ),
   rule(
     "write_file",
     aboutWriting,
-    String.raw`(?:创建|新建|写)(?:一个)?文件 ?${PATH}\s*[,，]?\s*内容(?:是|为)?\s*[:：]?\s*${CONTENT}(?=[。.!]?\s*$)`,
+    String.raw`(?:创建|新建|写)(?:一个)?文件 ?${PATH}\s{0,4}[,，]?\s{0,4}内容(?:是|为)?\s{0,4}[:：]?\s{0,4}${CONTENT}(?=[。.!]?\s{0,9}$)`,
   ),
   rule("delete_file", aboutDeleting, String.raw`\b(?:delete|remove|erase) ${THE_FILE}${PATH}`),
-  rule("delete_file", aboutDeleting, String.raw`(?:删除|删掉|移除)\s*(?:文件 ?)?${PATH}`),
+  rule("delete_file", aboutDeleting, String.raw`(?:删除|删掉|移除)\s{0,4}(?:文件 ?)?${PATH}`),
   rule("read_file", aboutReading, String.raw`\b(?:read|show|open|print)(?: me)? ${THE_FILE}${PATH}`),
-  rule("read_file", aboutReading, String.raw`(?:读取|读|打开|查看|显示)\s*(?:文件 ?)?${PATH}`),
+  rule("read_file", aboutReading, String.raw`(?:读取|读|打开|查看|显示)\s{0,4}(?:文件 ?)?${PATH}`),
   rule("delete_file", aboutDeleting, String.raw`\b(?:delete|remove|erase) it\b|(?:删除|删掉|移除)它`),
   rule("read_file", aboutReading, String.raw`\b(?:read|show|open|print)(?: me)? it\b|(?:读取|读|打开|查看|显示)它`),
   rule(
@@ -78,11 +141,8 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** "Read a.txt and delete it": the file that was spoken of last. */
-function findPathBefore(found: readonly FoundErrand[], at: number): string | undefined {
-  const before = found.filter((other) => other.at < at && other.touches?.path !== undefined);
-  return before.sort((a, b) => a.at - b.at).at(-1)?.touches?.path;
-}
+const MORE = new RegExp(String.raw`(?:\s?[,，、]|,? and|\s?和)\s{0,2}${PATH}`, "iy");
+const MAX_MORE = 7;
 
 function rule(tool: string, about: Rule["about"], source: string): Rule {
   return { tool, about, pattern: new RegExp(source, "gi") };
@@ -90,10 +150,13 @@ function rule(tool: string, about: Rule["about"], source: string): Rule {
 
 /** What another errand is to give. */
 const PRONOUN =
-  /^(?:it|that|this|them|both|the (?:result|answer|sum|product|time|date)s?|(?:计算)?结果|答案|它|时间|日期)$/i;
+  /^(?:it|that|this|them|both|the (?:result|answer|sum|product|time|date|(?:to-?do )?list|table|chart)s?|(?:计算)?结果|答案|它|时间|日期|(?:这个?)?(?:清单|表格))$/i;
 /** What is to be found out, by words of its own. */
 const DESCRIBED =
-  /^(?:the )?(?:result|answer|value|sum|product) of (?<of>.+)$|^(?<time>(?:the )?(?:current )?(?:time|date)(?: now| today)?|(?:现在|当前|今天)的?(?:时间|日期))$|^(?<what>.+?)\s*的(?:计算)?(?:结果|答案|值)$/is;
+  /^(?:the )?(?:result|answer|value|sum|product) of (?<of>.+)$|^(?<time>(?:the )?(?:current )?(?:time|date)(?: now| today)?|(?:现在|当前|今天)的?(?:时间|日期))$|^(?<what>.+?)\s{0,4}的(?:计算)?(?:结果|答案|值)$/is;
+/** What somebody would have to make up: no words to be written as they stand. */
+const COMPOSED =
+  /^(?:(?:an?|the|some|my|your|another|one|two|three)\s(?:[\w-]{1,20}\s){0,3}?(?:poem|haiku|song|lyrics|story|essay|article|report|summary|overview|review|letter|e-?mail|message|note|text|speech|list|table|chart|plan|outline|recipe|joke|script|program|code|function|translation|description|analysis|introduction|biography|post|paragraph|sentence|quote|fact|idea)s?\b|(?:something|anything|everything|what|how|why|who|about)\b|(?:一|这|那|几)?[首篇份封段张个些][^“”]{0,12}(?:诗|歌|故事|文章|作文|报告|总结|摘要|信|邮件|清单|表格|计划|代码|笑话)$|(?:总结|摘要|介绍)$)/i;
 
 interface Found {
   readonly at: number;
@@ -102,11 +165,12 @@ interface Found {
   readonly content: string | undefined;
 }
 
-function createErrand(tool: string, about: Rule["about"], { at, end, path, content = "" }: Found): FoundErrand {
-  const { of, time, what } = DESCRIBED.exec(content.trim())?.groups ?? {};
+function createErrand({ tool, about }: Rule, { at, end, path, content = "" }: Found): FoundErrand {
+  const words = content.trim();
+  const { of, time, what } = DESCRIBED.exec(words)?.groups ?? {};
   const madeOf = of ?? what ?? (time === undefined ? undefined : /[时间日期]/.test(time) ? "现在几点" : "current time");
-  const isPronoun = madeOf !== undefined || PRONOUN.test(content.trim());
-  const text = content.trim().replaceAll(/^["'“「]|["'”」]$/g, "");
+  const isPronoun = madeOf !== undefined || PRONOUN.test(words);
+  const text = words.replaceAll(/^["'“「]|["'”」]$/g, "");
   return {
     tool,
     at,
@@ -115,11 +179,20 @@ function createErrand(tool: string, about: Rule["about"], { at, end, path, conte
     touches: { path: path === "" ? undefined : path, isChange: tool === "write_file" || tool === "delete_file" },
     ...(isPronoun ? { needsResults: true } : {}),
     ...(madeOf === undefined ? {} : { madeOf }),
+    ...(!isPronoun && COMPOSED.test(words) ? { cannot: sayComposed(path, words) } : {}),
     createInput: (_tool, results) => {
       if (tool === "list_files") return {};
       return tool === "write_file" ? { path, content: results.length > 0 ? results.join("\n") : text } : { path };
     },
     tell: (result) => tellOf(tool, path, result.trim()),
+  };
+}
+
+function sayComposed(path: string, words: string): Phrase {
+  const what = words.length > 60 ? `${words.slice(0, 60)}…` : words;
+  return {
+    en: `I have not written ${path}: I cannot make up “${what}”. Put words in quotation marks, and I write them as they stand.`,
+    zh: `没有写入 ${path}：我不会撰写“${what}”。把文字放在引号里，我就原样写入。`,
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * An answer as JSON of a given form, as well as rules can: texts are the answer, numbers the last one in it. Enough to
- * satisfy simple schemas; it knows the words type, properties, enum, const, anyOf, oneOf and minItems.
+ * An answer as JSON of a given form, as well as rules can: texts are the answer, numbers the last result in it. Enough to
+ * satisfy simple schemas; it knows the words type, properties, enum, const, anyOf, oneOf, minItems and maxLength. A
+ * number outside the bounds it may have is not bent into them: that would be another answer.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
 
@@ -30,8 +31,10 @@ export function fillSchema(schema: Json | undefined, answer: string, depth = 0):
       return false;
     case "null":
       return null;
-    default:
-      return answer;
+    default: {
+      const { maxLength } = schema;
+      return typeof maxLength === "number" ? answer.slice(0, maxLength).toWellFormed() : answer;
+    }
   }
 }
 
@@ -42,7 +45,9 @@ function fillObject({ properties }: JsonObject, answer: string, depth: number): 
   );
 }
 
+/** What comes after the last sign of equality, or else the last number there is. */
 function findNumber(answer: string): number {
-  const number = Number(answer.match(/-?\d+(?:\.\d+)?/g)?.at(-1) ?? 0);
+  const [, result] = [...answer.matchAll(/=\s?(-?\d+(?:\.\d+)?)/g)].at(-1) ?? [];
+  const number = Number(result ?? answer.match(/(?<![\w.-])-?\d+(?:\.\d+)?/g)?.at(-1) ?? 0);
   return Number.isFinite(number) ? number : 0;
 }

@@ -2,7 +2,7 @@
 import { arithmetic } from "./arithmetic.ts";
 import { charts } from "./charts.ts";
 import { clock } from "./clock.ts";
-import { consent } from "./consent.ts";
+import { consent, findConsent } from "./consent.ts";
 import type { Ability, Errand, FoundErrand, KnownList, Skill } from "./errand.ts";
 import { files } from "./files.ts";
 import { images } from "./images.ts";
@@ -11,34 +11,55 @@ import { todoLists } from "./todo-lists.ts";
 
 /** Longer messages are looked at up to here. */
 export const READ_CHARACTERS = 4000;
-const MAX_ERRANDS = 8;
+export const MAX_ERRANDS = 8;
 
 /** What finds something out; several may be found in the same words. */
 const FACTS: readonly Skill[] = [arithmetic, clock];
 /** What shows something of the words after it. Where two want the same words, the first that asks gets them. */
-const SHOWING: readonly Skill[] = [todoLists, tables, charts, images, consent];
+const SHOWING: readonly Skill[] = [todoLists, tables, charts, images];
+
+export interface FoundErrands {
+  readonly errands: readonly Errand[];
+  /** Those that are too many. */
+  readonly leftOut: readonly Errand[];
+  /** The message without the words of what was found in it, facts excepted. */
+  readonly rest: string;
+}
 
 export function findErrands(message: string, lists: readonly KnownList[] = []): readonly Errand[] {
-  const whole = message.slice(0, READ_CHARACTERS);
-  const taken: FoundErrand[] = [];
-  const candidates = [...SHOWING, files].flatMap((skill) => skill.find(whole, lists));
-  for (const one of candidates.sort((a, b) => a.at - b.at)) {
-    const isFree = taken.every((other) => one.at >= other.end || other.at >= one.end || areTogether(one, other));
-    if (isFree) taken.push(one);
-  }
+  return readErrands(message, lists).errands;
+}
+
+export function readErrands(message: string, lists: readonly KnownList[]): FoundErrands {
+  const asking = findConsent(message);
+  const found: Errand[] = asking === undefined ? [] : [asking];
+  // A wish to be asked is no part of anything else: no item of a list, no words of a file.
+  const whole = (asking === undefined ? message : blank(message, asking)).slice(0, READ_CHARACTERS);
   let text = whole;
-  const found: Errand[] = [];
-  for (const errand of taken) {
+  for (const errand of pickErrands(whole, lists)) {
     // What stands in its words, the content of a file above all, is not read by the other skills, unless it says so.
-    text = blank(text, errand.at, errand.end);
+    text = blank(text, errand);
     const parts = errand.madeOf === undefined ? [] : findFacts(errand.madeOf);
     const owner = errand.at;
     found.push(...parts.map((part) => ({ ...part, at: owner, owner })));
     found.push(parts.length === 0 && errand.madeOf !== undefined ? { ...errand, needsResults: false } : errand);
   }
   found.push(...findFacts(text));
-  const placed = found.map((errand) => (errand.isFirst === true ? { ...errand, at: -1 } : errand));
-  return placed.sort((a, b) => a.at - b.at).slice(0, MAX_ERRANDS);
+  // Whoever is asked after all is done is not asked.
+  const isLast = found.every(({ at }) => at <= (asking?.at ?? 0));
+  const placed = found.map((one) => (one.isFirst === true || (one === asking && isLast) ? { ...one, at: -1 } : one));
+  placed.sort((a, b) => a.at - b.at);
+  return { errands: placed.slice(0, MAX_ERRANDS), leftOut: placed.slice(MAX_ERRANDS), rest: text };
+}
+
+function pickErrands(text: string, lists: readonly KnownList[]): readonly FoundErrand[] {
+  const taken: FoundErrand[] = [];
+  const candidates = [...SHOWING, files].flatMap((skill) => skill.find(text, lists));
+  for (const one of candidates.sort((a, b) => a.at - b.at)) {
+    const isFree = taken.every((other) => one.at >= other.end || other.at >= one.end || areTogether(one, other));
+    if (isFree) taken.push(one);
+  }
+  return taken;
 }
 
 /** "Mark milk and bread as done": two errands in the same words. */
@@ -52,10 +73,11 @@ function findFacts(text: string): readonly Errand[] {
 
 /** What can be done with these tools. */
 export function listAbilities(tools: ReadonlySet<string>): readonly Ability[] {
-  return [...FACTS, ...SHOWING, files].flatMap(({ abilities }) => abilities).filter(({ tool }) => tools.has(tool));
+  const skills = [...FACTS, ...SHOWING, consent, files];
+  return skills.flatMap(({ abilities }) => abilities).filter(({ tool }) => tools.has(tool));
 }
 
 /** With signs that end what comes before them. */
-function blank(text: string, at: number, end: number): string {
+function blank(text: string, { at, end }: { readonly at: number; readonly end: number }): string {
   return text.slice(0, at) + ";".repeat(end - at) + text.slice(end);
 }

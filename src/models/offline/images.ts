@@ -61,27 +61,87 @@ const WORDS_AROUND = 60;
 /** Something is to be drawn; what, comes after. */
 const DRAW =
   /\b(?:draw|paint|sketch)(?: me| us)?\s|\b(?:show|make|create|give|generate)(?: me| us)?(?: an?| the)? (?:image|picture|drawing|svg|pic) (?:of|with|showing)\s|\bshow me (?=(?:an?|the) (?:red|orange|yellow|green|blue|purple|pink|brown|black|white|gr[ae]y) )|画(?:一|个|出|只|颗|朵|张|幅|座|棵|条|下)*(?=\S)/gi;
+/** Where somebody asks, and does not tell of it: "she told me to draw a house", "他画的圆". */
+const ASKED =
+  /(?:^|[.!?,;，。！？；、\n]|\b(?:please|and|then|now|also|just|ok|okay|hi|hello|let['’]s|help me|you|you to)|请|帮我|给我|为我|替我|麻烦|然后|再|并|接着|同时|先|你|能|可以|来|直接|用\S{1,12})\s{0,4}$/i;
 
 function findDrawn(text: string): readonly FoundErrand[] {
   return matchSome(text, DRAW).flatMap((match) => {
-    const from = match.index + match[0].length;
-    const body = readBody(text, from);
-    const drawings = readDrawings(body.text.slice(0, MAX_DRAWINGS * WORDS_AROUND));
-    if (drawings.length === 0 || isSpokenOf(text, match.index)) return [];
-    return [createErrand({ at: match.index, end: body.end }, drawings, isChinese(match[0]))];
+    const at = match.index;
+    const body = readBody(text, at + match[0].length);
+    if (!ASKED.test(text.slice(Math.max(0, at - 24), at)) || isSpokenOf(text, at)) return [];
+    const { drawings, left } = readDrawings(body.text, isChinese(match[0]));
+    if (drawings.length === 0) return [];
+    return [createErrand({ at, end: body.end }, drawings, isChinese(match[0]), left)];
   });
 }
 
-/** Each thing in its turn: "a red circle and a blue square", "红色的圆和蓝色的方块". */
-function readDrawings(words: string): readonly Drawing[] {
-  return words.split(/,| and | with | & |，|、|和|与|以及/i, MAX_DRAWINGS).flatMap((part) => {
-    // The last is what it is: "a house tree" is a tree, "圆形的房子" a house.
-    const named = SHAPES.map((shape) => ({ shape, at: lastIndexOf(shape.words, part) })).filter(({ at }) => at >= 0);
-    const [last] = named.sort((a, b) => b.at - a.at);
-    if (last === undefined || !isThing(part, isChinese(part))) return [];
-    const colour = COLOURS.find((one) => one.words.test(part))?.name ?? last.shape.colour;
-    return [{ shape: last.shape.name, colour }];
-  });
+interface Read {
+  readonly drawings: readonly Drawing[];
+  /** Words that say more than is drawn. */
+  readonly left: readonly string[];
+}
+
+const PARTS = /,| and | with | & |，|、|和|与|以及/i;
+
+/** Each thing in its turn: "a red circle and two blue squares", "红色的圆和蓝色的方块". */
+function readDrawings(words: string, isZh: boolean): Read {
+  const drawings: Drawing[] = [];
+  const left: string[] = [];
+  let colours: Colour[] = [];
+  for (const part of words.slice(0, MAX_DRAWINGS * WORDS_AROUND).split(PARTS)) {
+    const colour = COLOURS.find((one) => one.words.test(part))?.name;
+    const shape = isThing(part, isZh) ? findShape(part) : undefined;
+    const rest = listRest(part);
+    // "A red and a blue circle": the colour waits for its thing.
+    if (shape === undefined && colour !== undefined && rest.length === 0) colours.push(colour);
+    else if (shape === undefined) left.push(part.trim());
+    else {
+      for (const other of colours) drawings.push({ shape: shape.name, colour: other });
+      for (let n = readCount(part); n > 0; n--) drawings.push({ shape: shape.name, colour: colour ?? shape.colour });
+      left.push(...rest);
+      colours = [];
+    }
+  }
+  left.push(
+    ...drawings.slice(MAX_DRAWINGS).map(({ shape, colour }) => sayDrawing({ shape, colour }, 1)[isZh ? "zh" : "en"]),
+  );
+  const beyond = words.slice(MAX_DRAWINGS * WORDS_AROUND) === "" ? [] : ["…"];
+  return { drawings: drawings.slice(0, MAX_DRAWINGS), left: [...left.filter((one) => one !== ""), ...beyond] };
+}
+
+/** The last is what it is: "a house tree" is a tree, "圆形的房子" a house. */
+function findShape(part: string): (typeof SHAPES)[number] | undefined {
+  const named = SHAPES.map((shape) => ({ shape, at: lastIndexOf(shape.words, part) })).filter(({ at }) => at >= 0);
+  return named.sort((a, b) => b.at - a.at)[0]?.shape;
+}
+
+const COUNTS = ["two", "three", "four", "five", "six"];
+const COUNTS_ZH = ["[两二]", "三", "四", "五", "六"];
+const MEASURE = "[个只颗朵张幅座棵条间栋]";
+
+function readCount(part: string): number {
+  const place = COUNTS.findIndex((word, index) =>
+    new RegExp(`\\b(?:${word}|${index + 2})\\b|(?:${COUNTS_ZH[index] ?? ""}|${index + 2}\\s?)${MEASURE}`, "i").test(
+      part,
+    ),
+  );
+  return place < 0 ? 1 : place + 2;
+}
+
+const KNOWN = new RegExp(
+  [
+    ...[...SHAPES, ...COLOURS].map(({ words }) => words.source),
+    String.raw`\b(?:an?|the|one|${COUNTS.join("|")}|[1-6]|some|me|us|of|in|and|plain|simple|nice|coloured|colored|please|for|just|another|image|picture|drawing|here|now|thanks?)\b`,
+    `[一两二三四五六1-6]?\\s?${MEASURE}`,
+    "颜?色|的|一|吧|请|给我|看看?|呢|谢谢",
+  ].join("|"),
+  "gi",
+);
+
+function listRest(part: string): readonly string[] {
+  const words = part.replaceAll(KNOWN, " ").match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length === 0 ? [] : [words.join(" ")];
 }
 
 function lastIndexOf(words: RegExp, text: string): number {
@@ -128,17 +188,36 @@ function createErrand(
   place: { readonly at: number; readonly end: number },
   drawings: readonly Drawing[],
   isZh: boolean,
+  left: readonly string[] = [],
 ): FoundErrand {
-  const names = drawings.map(({ shape, colour }) => ({
-    en: `a ${colour} ${shape}`.replace(/^a (?=[aeiou])/, "an "),
-    zh: `${COLOURS.find(({ name }) => name === colour)?.zh ?? ""}的${SHAPES.find(({ name }) => name === shape)?.zh ?? ""}`,
-  }));
+  const counts = new Map<string, { readonly drawing: Drawing; count: number }>();
+  for (const drawing of drawings) {
+    const key = `${drawing.colour} ${drawing.shape}`;
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { drawing, count: 1 });
+    else known.count++;
+  }
+  const names = [...counts.values()].map(({ drawing, count }) => sayDrawing(drawing, count));
   const about = { en: names.map(({ en }) => en).join(", "), zh: names.map(({ zh }) => zh).join("、") };
+  const said = left.map((words) => (words.match(/[\p{L}\p{N}'’…-]+/gu) ?? []).join(" ").slice(0, WORDS_AROUND));
+  const note =
+    left.length === 0
+      ? { en: "", zh: "" }
+      : {
+          en: ` I draw only plain things, ${MAX_DRAWINGS} at most, so this is not in it: ${said.join(", ")}.`,
+          zh: `我只会画简单的东西，最多 ${MAX_DRAWINGS} 个，所以没有画：${said.join("、")}。`,
+        };
   return {
     tool: "show_image",
     ...place,
     about,
     createInput: () => ({ svg: drawSvg(drawings), alt: isZh ? about.zh : about.en }),
-    tell: () => ({ en: `Here you see ${about.en}.`, zh: `画好了：${about.zh}。` }),
+    tell: () => ({ en: `Here you see ${about.en}.${note.en}`, zh: `画好了：${about.zh}。${note.zh}` }),
   };
+}
+
+function sayDrawing({ shape, colour }: Drawing, count: number): Phrase {
+  const zh = `${COLOURS.find(({ name }) => name === colour)?.zh ?? ""}的${SHAPES.find(({ name }) => name === shape)?.zh ?? ""}`;
+  if (count > 1) return { en: `${count} ${colour} ${shape}s`, zh: `${count} 个${zh}` };
+  return { en: `a ${colour} ${shape}`.replace(/^a (?=[aeiou])/, "an "), zh };
 }

@@ -1,6 +1,7 @@
 /**
  * Sums in words alone, "two plus three" or "三加五", with digits in place of the words. A number that stands by itself, or
- * after digits, is left as it is: there it may be part of anything.
+ * after digits, is left as it is: there it may be part of anything. Where one number of a sum is not understood, all of
+ * it is left.
  */
 
 const SMALL =
@@ -10,39 +11,70 @@ const SMALL =
 const TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
 const DIGITS = "零一二三四五六七八九";
 
-const WORD = `(?:(?:a|one) hundred|(?:${TENS.join("|")})(?:[- ](?:${SMALL.slice(1, 10).join("|")}))?|${SMALL.toReversed().join("|")})`;
-const OPERATION = "(?:plus|minus|times|multiplied by|divided by|over)";
-const CHAIN = new RegExp(`\\b${WORD}(?: ${OPERATION} (?:${WORD}|\\d{1,9})){1,20}\\b`, "gi");
-const WORDS = new RegExp(`\\b${WORD}\\b`, "gi");
+const WORD = `(?:${[...SMALL, ...TENS].toReversed().join("|")}|hundred|thousand|a(?= (?:hundred|thousand)))`;
+const WORDS = `\\b${WORD}\\b(?:(?:[- ]|(?<=hundred|thousand),? and |(?<=thousand), )${WORD}\\b){0,9}`;
+/** A word of which a number is made, also of one that is not read here. */
+export const NUMBER_WORD = `(?:${[...SMALL, ...TENS].join("|")}|hundred|thousand|million|billion|dozen|point|half|quarter|third)`;
+const OPERATION =
+  "(?:,? (?:and then|then|and))? (?:plus|minus|times|multipl(?:ied|y) by|divided? by|over|add|subtract) ";
+const CHAIN = new RegExp(`${WORDS}(?:${OPERATION}(?:${WORDS}|\\d{1,9}\\b)){1,20}`, "gi");
+const NUMBERS = new RegExp(WORDS, "gi");
 const CHINESE_NUMBER = "[零一二两三四五六七八九十百]{1,7}";
-const CHINESE_OPERATION = "(?:加上?|减去?|乘以?|除以)";
+const CHINESE_OPERATION = "[，,]?(?:然后再|然后|再|并)?(?:加上?|减去?|乘以?|除以)";
 const CHINESE_CHAIN = new RegExp(`${CHINESE_NUMBER}(?:${CHINESE_OPERATION}${CHINESE_NUMBER}){1,20}`, "g");
+const CHINESE_NUMBERS = new RegExp(CHINESE_NUMBER, "g");
 
 export function writeDigits(text: string): string {
   return text
-    .replaceAll(CHAIN, (chain) =>
-      / and /i.test(chain) ? chain : chain.replaceAll(WORDS, (word) => `${readWord(word)}`),
-    )
-    .replaceAll(CHINESE_CHAIN, (chain) =>
-      chain.replaceAll(new RegExp(CHINESE_NUMBER, "g"), (word) => ` ${readChinese(word) ?? word} `).trim(),
-    );
+    .replaceAll(CHAIN, (chain) => replaceNumbers(chain, NUMBERS, readWords))
+    .replaceAll(CHINESE_CHAIN, (chain) => replaceNumbers(chain, CHINESE_NUMBERS, readChinese, " ").trim());
 }
 
-function readWord(word: string): number {
-  const [first = "", second] = word.toLowerCase().split(/[- ]/);
-  if (second === "hundred") return 100;
-  const tens = TENS.indexOf(first);
-  if (tens < 0) return SMALL.indexOf(first);
-  return (tens + 2) * 10 + (second === undefined ? 0 : SMALL.indexOf(second));
+function replaceNumbers(
+  chain: string,
+  numbers: RegExp,
+  read: (words: string) => number | undefined,
+  around = "",
+): string {
+  let areRead = true;
+  const digits = chain.replaceAll(numbers, (words) => {
+    const number = read(words);
+    areRead &&= number !== undefined;
+    return `${around}${number ?? words}${around}`;
+  });
+  return areRead ? digits : chain;
 }
 
-/** Up to 999; undefined for what is written otherwise. */
+const BELOW_100 = "(?:To?|[os])";
+const BELOW_1000 = `(?:[ao]h${BELOW_100}?|${BELOW_100})`;
+/** How a number is made of its words: tens, ones, a small one, hundreds and thousands. */
+const FORM = new RegExp(`^(?:(?:a|${BELOW_1000})t${BELOW_1000}?|${BELOW_1000})$`);
+
+/** Up to 999,999; undefined for words in another order, as "twenty eleven". */
+function readWords(words: string): number | undefined {
+  let thousands = 0;
+  let sum = 0;
+  let form = "";
+  for (const word of words.toLowerCase().split(/[-, ]+/)) {
+    const [small, tens] = [SMALL.indexOf(word), TENS.indexOf(word)];
+    if (word === "and") continue;
+    if (word === "thousand") [thousands, sum] = [sum * 1000, 0];
+    else if (word === "hundred") sum *= 100;
+    else sum += word === "a" ? 1 : tens < 0 ? small : (tens + 2) * 10;
+    form += tens >= 0 ? "T" : small < 0 ? word.charAt(0) : small > 0 && small < 10 ? "o" : "s";
+  }
+  return FORM.test(form) ? thousands + sum : undefined;
+}
+
+/** Up to 999; undefined for what is written otherwise. "一百五" is 150, and 105 is "一百零五". */
 function readChinese(word: string): number | undefined {
-  const form = /^(?:([一二两三四五六七八九])百)?零?(?:([一二三四五六七八九])?(十))?([零一二两三四五六七八九])?$/.exec(
+  const form = /^(?:([一二两三四五六七八九])百)?(零)?(?:([一二三四五六七八九])?(十))?([零一二两三四五六七八九])?$/.exec(
     word,
   );
   if (form === null) return undefined;
-  const [, hundreds, tens, ten, ones] = form;
+  const [, hundreds, zero, tens, ten, ones] = form;
   const digit = (sign: string | undefined): number => (sign === "两" ? 2 : Math.max(0, DIGITS.indexOf(sign ?? "零")));
-  return 100 * digit(hundreds) + (ten === undefined ? 0 : 10 * (tens === undefined ? 1 : digit(tens))) + digit(ones);
+  const isShort = hundreds !== undefined && zero === undefined && ten === undefined;
+  const more = ten === undefined ? 0 : 10 * (tens === undefined ? 1 : digit(tens));
+  return 100 * digit(hundreds) + more + digit(ones) * (isShort ? 10 : 1);
 }

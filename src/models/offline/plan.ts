@@ -39,7 +39,7 @@ export function listReady(steps: readonly Step[], tools: { has(tool: string): bo
   for (const { errand, done } of steps) {
     // Nothing goes past a question without its answer, nor past a no.
     if (isForbidden(steps, errand)) continue;
-    if (done !== undefined || !tools.has(errand.tool)) continue;
+    if (done !== undefined || errand.cannot !== undefined || !tools.has(errand.tool)) continue;
     const sources = errand.needsResults === true ? findSources(steps, errand) : [];
     // It will never be: nobody waits for it.
     if (errand.needsResults === true && (sources.length === 0 || sources.some((step) => step.done?.isError))) continue;
@@ -60,7 +60,10 @@ export function isForbidden(steps: readonly Step[], errand: Errand): boolean {
 
 /** What an errand is made of; nothing where one of them failed, because half a result is not written anywhere. */
 export function listResults(steps: readonly Step[], errand: Errand): readonly string[] {
-  return errand.needsResults === true ? findSources(steps, errand).flatMap(({ done }) => done?.result ?? []) : [];
+  if (errand.needsResults !== true) return [];
+  return findSources(steps, errand).flatMap(({ errand: { pass }, done }) =>
+    done === undefined ? [] : [pass === undefined ? done.result : pass(done.result)],
+  );
 }
 
 /** Its own words say it; or it is all that was found out before; or, where that is nothing, all that is after. */

@@ -43,40 +43,76 @@ export function splitList(body: string): readonly string[] {
 }
 
 const NUMBER = String.raw`[-+]?[$€£¥]?\d{1,3}(?:,\d{3}){1,4}(?![\d,])|[-+]?[$€£¥]?\d{1,15}(?:\.\d{1,10})?`;
-const UNIT = String.raw`\s?(?:%|[a-z]{1,3}\b|个|只|本|件|台|人|元|次|岁|箱|斤|kg)?`;
-const NUMBERS_ONLY = new RegExp(String.raw`^(?:(?:${NUMBER})%?(?:\s{1,4}|$)){1,100}$`);
-const NAMED = new RegExp(String.raw`^(\D{1,80}?)\s?(?:[:=]|is|are|有|是|为)?\s{0,4}(${NUMBER})${UNIT}$`, "i");
-const COUNTED = new RegExp(String.raw`^(${NUMBER})\s?(?:个|只|本|件|台|x)?\s?(\D{1,80})$`, "i");
-const IN_A_ROW = new RegExp(String.raw`(\D{1,80}?)\s?[:=]?\s?(${NUMBER})(?:%|(?=\s|$))`, "gi");
+/** Not what makes the number another one, as 5k does. */
+const UNIT = String.raw`\s?(?:%|°[CF]?|(?!(?:k|m|bn|mn)\b)[a-z]{1,3}\b|个|只|本|件|台|人|元|次|岁|箱|斤|度)?`;
+const ONLY_NUMBER = new RegExp(String.raw`^(?:${NUMBER})(?:%|°[CF]?)?$`);
+/** The value is the last number, and its name is all before it: "Q1 10", "iPhone 15 30", "2024: 5". */
+const NAMED = new RegExp(
+  String.raw`^(.{1,80}?)(?:\s{0,4}[:=]\s{0,4}|\s{1,4}(?:is|are)\s{1,4}|\s{0,4}[有是为]\s{0,4}|\s{1,4}|(?<=\p{Script=Han}))(${NUMBER})${UNIT}$`,
+  "iu",
+);
+const COUNTED = new RegExp(
+  String.raw`^(${NUMBER})\s?(?:个|只|本|件|台|x\b)?\s?(?!(?:k|m|bn|mn)\b)(\p{L}\D{0,79})$`,
+  "iu",
+);
+const POINT = String.raw`\(\s?(${NUMBER})\s?,\s?(${NUMBER})\s?\)`;
+const POINTS = new RegExp(String.raw`^${POINT}(?:[,;]?(?: and)?\s?${POINT}){0,99}$`, "i");
 const TITLE = /^([^:\d,;\n]{1,80}):\s{0,4}(?=[^\d\s])/;
+/** "sales in 2024": that is no value. */
+const UNFINISHED = /(?:^|\s)(?:in|of|from|to|since|by|at|on|for|between|until|the|than|with|after|before)$/i;
 
-/** "apples 3, pears 5", "3 apples", "Jan: 3", "3 5 8". */
+/** "apples 3, pears 5", "3 apples", "Jan: 3", "3 5 8", "apples 3 pears 5", "(1, 2), (3, 4)". */
 export function readEntries(given: string): Entries {
   const body = given.normalize("NFKC");
+  if (POINTS.test(body)) {
+    const points = [...body.matchAll(new RegExp(POINT, "g"))];
+    return { title: undefined, entries: points.map(([, x, y = ""]) => ({ label: x, value: toNumber(y) })), others: [] };
+  }
   const [heading, title] = TITLE.exec(body) ?? [];
-  const items = splitItems(heading === undefined ? body : body.slice(heading.length)).flatMap((item) =>
-    item.split(/ and | & |和|与|以及/i).map((piece) => tidy(piece.replace(/^and\s{1,4}/i, ""))),
-  );
+  const items = splitItems(heading === undefined ? body : body.slice(heading.length))
+    .flatMap((item) => item.split(/ and | & |和|与|以及/i).map((piece) => tidy(piece.replace(/^and\s{1,4}/i, ""))))
+    .filter((item) => item !== "")
+    .slice(0, MAX_PIECES);
   const entries: Entry[] = [];
   const others: string[] = [];
-  for (const item of items.slice(0, MAX_PIECES)) {
-    const read = item === "" ? [] : readItem(item);
+  for (const item of items) {
+    const read = (items.length === 1 ? readRow(item) : undefined) ?? readItem(item);
     if (read === undefined) others.push(item);
     else entries.push(...read);
   }
+  // A number without a name among others, as in "a 3.5, b 5,5", is part of something that is not understood.
+  const named = entries.filter(({ label }) => label !== undefined).length;
+  if (named > 0 && named < entries.length) return { title: title?.trim(), entries: [], others: items };
   return { title: title?.trim(), entries: entries.slice(0, MAX_PIECES), others };
 }
 
+/** Without commas: numbers alone, or a name before each of them. */
+function readRow(item: string): readonly Entry[] | undefined {
+  const entries: Entry[] = [];
+  let label: string[] = [];
+  for (const word of item.split(/[\s:=]+/)) {
+    if (!ONLY_NUMBER.test(word)) label.push(word);
+    else {
+      entries.push({ label: label.length === 0 ? undefined : tidy(label.join(" ")), value: toNumber(word) });
+      label = [];
+    }
+  }
+  const named = entries.filter((entry) => entry.label !== undefined).length;
+  const isRow = entries.length > 1 && label.length === 0 && (named === 0 || named === entries.length);
+  return isRow && !entries.some((entry) => UNFINISHED.test(entry.label ?? "")) ? entries : undefined;
+}
+
 function readItem(item: string): readonly Entry[] | undefined {
-  if (NUMBERS_ONLY.test(item)) return item.split(/\s+/).map((text) => ({ label: undefined, value: toNumber(text) }));
-  const named = NAMED.exec(item);
-  if (named !== null) return [{ label: tidy(named[1] ?? ""), value: toNumber(named[2] ?? "") }];
+  if (ONLY_NUMBER.test(item)) return [{ label: undefined, value: toNumber(item) }];
+  const [, name, value] = NAMED.exec(item) ?? [];
+  if (name !== undefined && value !== undefined) {
+    const label = tidy(name);
+    // With two numbers in its name it is a row, of which nobody knows what belongs together.
+    const isName = label.split(/\s+/).filter((word) => ONLY_NUMBER.test(word)).length < 2 && !UNFINISHED.test(label);
+    return isName && /[\p{L}\p{N}]/u.test(label) ? [{ label, value: toNumber(value) }] : undefined;
+  }
   const counted = COUNTED.exec(item);
-  if (counted !== null) return [{ label: tidy(counted[2] ?? ""), value: toNumber(counted[1] ?? "") }];
-  const row = [...item.matchAll(IN_A_ROW)];
-  const length = row.reduce((sum, [all]) => sum + all.length, 0);
-  if (row.length < 2 || length < item.length) return undefined;
-  return row.map(([, label = "", value = ""]) => ({ label: tidy(label), value: toNumber(value) }));
+  return counted === null ? undefined : [{ label: tidy(counted[2] ?? ""), value: toNumber(counted[1] ?? "") }];
 }
 
 function toNumber(text: string): number {

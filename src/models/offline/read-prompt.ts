@@ -34,12 +34,24 @@ export function readPrompt(prompt: readonly ModelMessage[]): Reading {
   }
   return {
     message,
-    language: /\p{Script=Han}/u.test(message) ? "zh" : "en",
+    language: readLanguage(message),
     done: calls.map(({ toolCallId, toolName }) => describeResult(toolName, results.get(toolCallId))),
     lists: readLists(prompt.slice(0, Math.max(0, last))),
     isIntroduced: prompt.some((one) => one.role === "assistant" && mentionsLabel(textOf(one))),
   };
 }
+
+/** Chinese, as soon as there is any in it; but not where an English sentence only names some: "What does 你好 mean?" */
+function readLanguage(text: string): Language {
+  const [names = 0, letters = 0] = [/\p{Script=Han}/gu, /[a-z]/gi].map(
+    (one) => text.slice(0, 400).match(one)?.length ?? 0,
+  );
+  const isEnglish = letters > names && ENGLISH.test(text);
+  return /\p{Script=Han}/u.test(text) && !isEnglish ? "zh" : "en";
+}
+
+const ENGLISH =
+  /^\s{0,9}(?:(?:please|can you|could you) )?(?:what|how|who|why|when|where|which|is|are|does|do|translate|explain|write|save|mark|say|tell|make|draw|show|read|delete)\s/i;
 
 const MAX_LISTS = 8;
 /** As our own tool says it. */

@@ -35,7 +35,7 @@ const TRIGGER = new RegExp(
   "gi",
 );
 const OPENING =
-  /\s{0,4}(?:[:：,，]|(?:of|with|for|from|showing|containing)\b(?: (?:the|these|my|following|numbers?|values?|data|rows?|columns?)){0,3}\s?[:：]?|显示|展示|列出|内容(?:是|为)?[:：]?)?\s{0,4}/iy;
+  /\s{0,4}(?:[:：,，]|(?:of|with|for|from|showing|containing)\b(?: (?:the|these|my|following|numbers?|values?|data|rows?|\d{1,2}(?= columns?\s?[:：])|columns?)){0,3}\s?[:：]?|显示|展示|列出|内容(?:是|为)?[:：]?)?\s{0,4}/iy;
 
 function findGiven(text: string): readonly FoundErrand[] {
   return matchSome(text, TRIGGER).flatMap((match) => {
@@ -46,6 +46,8 @@ function findGiven(text: string): readonly FoundErrand[] {
     const body = readBody(text, start);
     const isZh = isChinese(match[0]);
     const isHeader = /\bcolumns?\b/i.test(text.slice(from, start));
+    // How large it is to be says nothing of what is in it.
+    if (/^\d{1,4} (?:rows?|columns?|cells?)\b/i.test(body.text)) return [];
     const table = body.text === "" || start === from ? undefined : readTable(body.text, isHeader, isZh);
     if (table === undefined) return isCourtesy(body.text) ? [createErrand(at, from, createExample(isZh))] : [];
     return [createErrand(at, body.end, table)];
@@ -58,16 +60,17 @@ const TURNED =
 function findTurned(text: string): readonly FoundErrand[] {
   return matchSome(text, TURNED).flatMap((match) => {
     const table = readTable((match[1] ?? match[2] ?? "").trim(), false, match[2] !== undefined);
-    return table === undefined ? [] : [createErrand(match.index, match.index + match[0].length, table)];
+    if (table === undefined || isSpokenOf(text, match.index)) return [];
+    return [createErrand(match.index, match.index + match[0].length, table)];
   });
 }
 
 function readTable(body: string, isHeader: boolean, isZh: boolean): Table | undefined {
-  const lines = body.split(/[;；\n|]/, MAX_ROWS).map((line) => splitItems(line));
-  const rows = lines.filter((row) => row.length > 0);
+  const rows = splitRows(body);
   const width = Math.max(...rows.map((row) => row.length), 0);
   if (isHeader && rows.length === 1) return { columns: [...splitList(body)], rows: [] };
   if (rows.length > 1 && width > 1) return readRows(rows, width, isHeader);
+  if (body.includes("|")) return undefined;
   const { title, entries, others } = readEntries(body);
   const named = title === undefined ? {} : { name: title };
   if (entries.length > 0 && others.length === 0) {
@@ -75,9 +78,28 @@ function readTable(body: string, isHeader: boolean, isZh: boolean): Table | unde
     const columns = isZh ? [hasLabels ? "名称" : "序号", "数值"] : [hasLabels ? "name" : "no.", "value"];
     return { ...named, columns, rows: entries.map(({ label, value }, index) => [label ?? index + 1, value]) };
   }
-  const items = splitList(body);
+  const items = splitList(title === undefined ? body : body.replace(/^[^:：]*[:：]/, ""));
   if (items.length < 2) return undefined;
-  return { columns: isZh ? ["序号", "内容"] : ["no.", "item"], rows: items.map((item, index) => [index + 1, item]) };
+  return {
+    ...named,
+    columns: isZh ? ["序号", "内容"] : ["no.", "item"],
+    rows: items.map((item, index) => [index + 1, item]),
+  };
+}
+
+/** Bars stand between cells; in one line, with commas in it, between rows. */
+function splitRows(body: string): readonly (readonly string[])[] {
+  const isBarred = body.includes("|") && !/[,，][^|\n]*\|/.test(body);
+  return body
+    .split(isBarred ? /[;；\n]/ : /[;；\n|]/, MAX_ROWS)
+    .map((line) => (isBarred ? splitCells(line) : splitItems(line)))
+    .filter((row) => row.length > 0);
+}
+
+/** None of a line that only separates the head from the rest. */
+function splitCells(line: string): readonly string[] {
+  const inner = line.trim().replaceAll(/^\||\|$/g, "");
+  return /^[-|:\s]*$/.test(inner) ? [] : inner.split("|", MAX_COLUMNS).map((cell) => cell.trim());
 }
 
 const MAX_ROWS = 100;

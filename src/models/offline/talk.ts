@@ -4,6 +4,7 @@
  */
 import { joinWords } from "./join-words.ts";
 import type { Ability, Language, Phrase } from "./errand.ts";
+import { mentionsFiles } from "./files.ts";
 import { asksToDraw, DRAWABLE } from "./images.ts";
 import { asksToTick } from "./todo-lists.ts";
 
@@ -16,7 +17,8 @@ interface Rule {
 
 const RULES: readonly Rule[] = [
   {
-    words: /^\s{0,9}(?:many )?(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢/i,
+    words:
+      /^\s{0,9}(?:many )?(?:thanks|thank you|thx|cheers)\b|(?:谢谢|多谢|感谢)(?![^，。！]{0,20}(?:信|怎么|如何|什么|[吗？?]))/i,
     says: { en: "You are welcome.", zh: "不客气。" },
     after: "nothing",
   },
@@ -36,7 +38,7 @@ const RULES: readonly Rule[] = [
   },
   {
     words:
-      /\b(?:who|what) are you\b|\byour name\b|\bare you (?:an? )?(?:ai|real|human|chatgpt|gpt|claude|bot)\b|你是谁|你是什么|你叫什么|你是.{0,6}吗/i,
+      /\b(?:who|what|(?:what|which) (?:\w{1,12} )?(?:model|llm|ai|program)) are you\b|\byour name\b|\bare you (?:an? )?(?:ai|real|human|chatgpt|gpt|claude|bot)\b|你是谁|你是什么|你叫什么|你是.{0,6}吗/i,
     says: {
       en: "I am a small program with fixed rules, not a language model.",
       zh: "我是一个按固定规则工作的小程序，不是语言模型。",
@@ -76,7 +78,7 @@ const RULES: readonly Rule[] = [
   },
   {
     words:
-      /^\s{0,9}(?:hi|hiya|hello|hey|howdy|good (?:morning|afternoon|evening|day))\b|你好|您好|早上好|下午好|晚上好|^早|^嗨|^哈喽/i,
+      /^\s{0,9}(?:hi|hiya|hello|hey|howdy|good (?:morning|afternoon|evening|day))\b|^.{0,4}(?:你好|您好)|早上好|下午好|晚上好|^早|^嗨|^哈喽/i,
     says: { en: "Hello.", zh: "你好。" },
   },
   {
@@ -87,6 +89,13 @@ const RULES: readonly Rule[] = [
   {
     words: asksToTick,
     says: { en: "I see no to-do list here with such an item.", zh: "这里没有含有这个条目的待办清单。" },
+  },
+  {
+    words: mentionsFiles,
+    says: {
+      en: "I touch a file only where I am plainly told to, by its name, as in “Delete notes.txt”.",
+      zh: "只有明确要求并写出文件名时，我才会动文件，例如“删除 notes.txt”。",
+    },
   },
   {
     words: asksToDraw,

@@ -25,14 +25,16 @@ export const todoLists: Skill = {
   find: (text, lists) => [...findLists(text), ...findTicks(text, lists)],
 };
 
-/** True for a message that would tick something, if there were a list with it. */
+/** True for a message that would plainly tick something, if there were a list with it. "Check the news" would not. */
 export function asksToTick(text: string): boolean {
-  return TICKS.some((pattern) => text.search(pattern) >= 0);
+  return TICKS.some((pattern) => matchSome(text, pattern).some(([words]) => PLAINLY.test(words)));
 }
+
+const PLAINLY = /^(?:mark|(?:un)?tick|uncheck|check off|check .{1,120} off$|cross|strike|把|将|取消|勾|划|打勾)/i;
 
 const NOUN = String.raw`(?:to[- ]?do(?:s| lists?)?|task list|check[- ]?list|shopping list|grocery list|packing list)\b`;
 const TRIGGER_EN = new RegExp(
-  `${REQUEST_EN} (?:${NOUN}|list(?=\\s{0,2}[:：]| of (?:things|what) to do))|(?<=^|[.!?,;] |please )(?:(?:an?|my|the|new) )?${NOUN}(?=\\s{0,4}(?:$|[:：]|for\\b|with\\b))|\\b${NOUN}(?=\\s{0,2}[:：])`,
+  `${REQUEST_EN} (?:${NOUN}|list(?:(?=\\s{0,2}[:：])| of (?:things|what) to do\\b))|(?<=^|[.!?,;] |please )(?:(?:an?|my|the|new) )?${NOUN}(?=\\s{0,4}(?:$|[:：]|for\\b|with\\b))|\\b${NOUN}(?=\\s{0,2}[:：])`,
   "gi",
 );
 const NOUN_ZH = "(?:待办(?:清单|事项|列表|表)?|任务(?:清单|列表)|购物清单|清单|to-?do ?(?:list|清单|列表)?)";
@@ -40,23 +42,34 @@ const TRIGGER_ZH = new RegExp(
   `${REQUEST_ZH}(?:(?<topic>[^，。！？：:,\\s的个]{1,20})的?)??${NOUN_ZH}|${NOUN_ZH}(?=\\s{0,2}[:：])`,
   "gi",
 );
-const TOPIC = /\s{1,4}(?:for|about|on) ((?:(?! with | and )[^:,;.!?\n]){1,80})/iy;
+const TOPIC = /\s{1,4}(?:for|about|on|in|at) ((?:(?! with | and )[^:,;.!?\n]){1,80})/iy;
 const OPENING =
   /\s{0,4}(?:[:：]|[,，]?\s?(?:with|containing|including|of|内容(?:是|为|有)?|包括|包含)(?: (?:the|these|items?|following)){0,3}\s?[:：]?)\s{0,4}/iy;
 
+/** "Call mum and delete old.txt": what would change something is an item, unless it comes with "then". */
+const LAST_ITEM = /^[,;]?\s{1,4}and\s{1,4}delete /i;
+
+/** "With 5 items": how many, and not which. */
+const COUNT =
+  /^(?:\d{1,3}|some|a few|several|many|[一两二三四五六七八九十几]{1,2}[个项条]?)\s?(?:items?|things?|tasks?|entries|points?|事项|条目|事|项)?$/i;
+
 function findLists(text: string): readonly FoundErrand[] {
   const found: FoundErrand[] = [];
+  // What was only spoken of is not found again by the noun in it.
+  const looked: { readonly at: number; readonly end: number }[] = [];
   for (const match of [...matchSome(text, TRIGGER_EN), ...matchSome(text, TRIGGER_ZH)]) {
     const at = match.index;
-    if (found.some((other) => at < other.end && other.at <= at) || isSpokenOf(text, at)) continue;
+    if ([...found, ...looked].some((other) => at < other.end && other.at <= at)) continue;
+    looked.push({ at, end: at + match[0].length });
+    if (isSpokenOf(text, at)) continue;
     TOPIC.lastIndex = at + match[0].length;
     const said = TOPIC.exec(text);
     const topic = (match.groups?.["topic"] ?? said?.[1])?.trim().replace(/^(?:an?|the|my|our) /i, "");
     const from = said === null ? at + match[0].length : TOPIC.lastIndex;
     const start = skip(OPENING, text, from);
     const numbered = readNumbered(text, start);
-    const body = numbered ?? readBody(text, start);
-    const items = numbered?.items ?? (start > from ? splitList(body.text) : []);
+    const body = numbered ?? readBody(text, start, LAST_ITEM);
+    const items = numbered?.items ?? (start > from && !COUNT.test(body.text) ? splitList(body.text) : []);
     const general = items.length > 0 ? undefined : suggestItems(topic ?? match[0], isChinese(match[0]));
     found.push(createList({ at, end: general === undefined ? body.end : from }, topic, general ?? { items }));
   }
@@ -88,6 +101,8 @@ function createList(
     tool: "write_todo_list",
     ...place,
     about: { en: "a to-do list", zh: "待办清单" },
+    // The line before the items is for models.
+    pass: (result) => result.replace(/^The list \S{1,200} is shown:\n/, ""),
     createInput: () => ({ ...(title === undefined ? {} : { title }), items: items.map((text) => ({ text })) }),
     tell: () => ({
       en: `${named.en} is there, with ${items.length} ${items.length === 1 ? "item" : "items"}.${note.en}`,

@@ -1,11 +1,12 @@
 /** Trees of thoughts (ToT) and graphs of thoughts (GoT, AGoT). With the additional fields a receiver rebuilds either from events alone. */
-import { additional, boolean, count, listOf, number, required, string } from "../schema.ts";
+import { additional, boolean, count, listOf, number, openSet, required, string } from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
 const SECTION = "001 §4.2";
 const ids = additional(listOf(string), "Ids of the thoughts, in the same order", "各思路的 ID，次序一致");
 const depth = additional(count, "Depth of these thoughts; the root is 0", "思路所在深度，根为 0");
 const edges = additional(listOf(listOf(string)), "Pairs of ids, from → to", "边：[起点, 终点] 列表");
+const operation = openSet("generate", "aggregate", "refine", "score");
 
 export const tot_expand = defineEvent({
   section: SECTION,
@@ -58,6 +59,11 @@ export const got_plan = defineEvent({
       "What each node is about, in the order of node_ids",
       "各节点的主题，次序同 node_ids",
     ),
+    operations: additional(
+      listOf(operation),
+      "What each node does with the results it needs, in the order of node_ids",
+      "各节点对所需结果的操作，次序同 node_ids",
+    ),
   },
 });
 
@@ -75,6 +81,8 @@ export const got_node_complete = defineEvent({
   fields: {
     id: required(string, "Id of the graph's node", "图节点 ID"),
     result_summary: required(string, "Its result in short", "结果摘要"),
+    scored: additional(listOf(string), "Ids of the nodes whose results it has compared", "被评分的节点 ID"),
+    scores: additional(listOf(number), "One score per node, in the order of scored", "各节点的得分，次序同 scored"),
   },
 });
 
@@ -104,5 +112,10 @@ export const got_expand = defineEvent({
     nodes: additional(listOf(string), "Ids of the nodes added", "新增节点 ID"),
     edges,
     labels: additional(listOf(string), "What each node is about, in the order of nodes", "各节点的主题，次序同 nodes"),
+    operations: additional(
+      listOf(operation),
+      "What each node does with the results it needs, in the order of nodes",
+      "各节点对所需结果的操作，次序同 nodes",
+    ),
   },
 });

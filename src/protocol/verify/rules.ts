@@ -222,6 +222,24 @@ export const LIFECYCLE_RULES = {
       zh: "评估或回溯的思路未出现在任何 tot_expand 中",
     },
   },
+  "tot-chosen-dropped": {
+    level: "warning",
+    section: "001 §8",
+    about: { en: "The thought that is chosen is not among those kept", zh: "被选中的思路不在保留者之中" },
+  },
+  "thought-id-twice": {
+    level: "warning",
+    section: "001 §8",
+    about: { en: "A list of ids names a thought or a node twice", zh: "ID 列表中同一思路或节点出现两次" },
+  },
+  "thought-id-length": {
+    level: "warning",
+    section: "001 §8",
+    about: {
+      en: "The id of a thought or a node has more than 1,000 characters, and is not followed",
+      zh: "思路或节点的 ID 超过 1000 个字符，不予跟踪",
+    },
+  },
   "thought-ids": {
     level: "error",
     section: "001 §8",
@@ -253,6 +271,22 @@ export const LIFECYCLE_RULES = {
     about: {
       en: "A node of the graph is done without having begun, or begins while it runs or after it was done",
       zh: "图节点未开始即完成，或在执行中、完成后再次开始",
+    },
+  },
+  "got-node-needs": {
+    level: "warning",
+    section: "001 §8",
+    about: {
+      en: "A node of the graph begins, though one it needs is not done",
+      zh: "图节点开始执行，但其依赖的节点尚未完成",
+    },
+  },
+  "got-node-unended": {
+    level: "warning",
+    section: "001 §8",
+    about: {
+      en: "A node of the graph began and has no end, though the run has its reply",
+      zh: "运行已有回复，但图节点开始后没有结束",
     },
   },
   "todo-unknown": {

@@ -144,7 +144,7 @@ export class RunState {
         this.#models.set(event.llm_call_id, true);
         return;
       case "llm_end":
-        if (this.#models.get(event.llm_call_id) === undefined)
+        if (!this.#models.has(event.llm_call_id) && !this.#models.evicted && !this.spans.lenient)
           report("llm-order", `model call ${event.llm_call_id} did not begin`);
         this.#models.delete(event.llm_call_id);
         return;
@@ -161,6 +161,7 @@ export class RunState {
         return;
       case "reply":
         this.#checkReply(event.reply, envelope.node_id, report);
+        this.#thoughts.close(this.spans, report);
         this.#close(envelope, report);
         return;
       default:

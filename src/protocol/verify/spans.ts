@@ -3,6 +3,7 @@
  * node's name, in line order.
  */
 import { BoundedMap } from "../bounded-map.ts";
+import type { NodeEnterEvent } from "../events.generated.ts";
 import type { EventRecord } from "../record.ts";
 import { isKnownEvent } from "../record.ts";
 import type { Report } from "./rules.ts";
@@ -16,9 +17,11 @@ interface OpenSpan {
 }
 
 export class Spans {
-  readonly #open = new BoundedMap<OpenSpan>(MAX_OPEN);
-  /** Open spans without a node_id, by name. */
-  readonly #unnamed = new BoundedMap<number>(MAX_OPEN);
+  readonly #open = new BoundedMap<OpenSpan>(MAX_OPEN, ({ name }) => this.#drop(name));
+  /** How many of those have this name. */
+  readonly #names = new Map<string, number>();
+  /** Open spans without a node_id, by name: how many, and the number of the last. */
+  readonly #unnamed = new BoundedMap<{ readonly open: number; readonly number: number }>(MAX_OPEN);
   count = 0;
   /** Frames may have been left out, or come before this stream began: a span may be open without our having seen it. */
   lenient = false;
@@ -35,12 +38,7 @@ export class Spans {
     switch (event.type) {
       case "node_enter":
         this.count++;
-        if (node_id === undefined) this.#unnamed.set(event.id, (this.#unnamed.get(event.id) ?? 0) + 1);
-        else {
-          if (this.#open.get(node_id) !== undefined) report("span-enter-twice", `${node_id} is open already`);
-          this.#open.set(node_id, { name: event.id, number: this.count });
-        }
-        this.#checkParent(event.parent, report);
+        this.#enter(node_id, event, report);
         return;
       case "node_exit":
         this.#exit(node_id, event.id, report);
@@ -70,26 +68,41 @@ export class Spans {
 
   /** The run is over: no span may be open. */
   close(report: Report): void {
-    for (const name of [...this.#listNames(), ...this.#unnamed.keys()])
+    const named = [...this.#open.values()].map(({ name }) => name);
+    for (const name of [...named, ...this.#unnamed.keys()])
       report("span-unclosed", `\`${name}\` was entered and not left`);
   }
 
-  /** The number of the node run that is open under this node_id. */
-  findOpen(nodeId: string | undefined): number | undefined {
-    return nodeId === undefined ? undefined : this.#open.get(nodeId)?.number;
+  /** The number of the node run that is open under this node_id, or, where there is none, under this name without one. */
+  findOpen(nodeId: string | undefined, name: string): number | undefined {
+    return nodeId === undefined ? this.#unnamed.get(name)?.number : this.#open.get(nodeId)?.number;
   }
 
-  #listNames(): readonly string[] {
-    return [...this.#open.values()].map(({ name }) => name);
-  }
-
-  #checkParent(parent: string | undefined, report: Report): void {
+  #enter(nodeId: string | undefined, { id: name, parent }: NodeEnterEvent, report: Report): void {
+    if (nodeId === undefined) {
+      this.#unnamed.set(name, { open: (this.#unnamed.get(name)?.open ?? 0) + 1, number: this.count });
+      // Where node runs are not named, neither was the one around.
+      return;
+    }
+    const before = this.#open.get(nodeId);
+    if (before !== undefined) {
+      report("span-enter-twice", `${nodeId} is open already`);
+      this.#drop(before.name);
+    }
+    this.#open.set(nodeId, { name, number: this.count });
+    this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
     if (parent === undefined || this.lenient || this.#open.evicted) return;
     if (this.#open.get(parent) === undefined) report("span-parent", `the node run ${parent} is not open`);
   }
 
+  #drop(name: string): void {
+    const left = (this.#names.get(name) ?? 0) - 1;
+    if (left > 0) this.#names.set(name, left);
+    else this.#names.delete(name);
+  }
+
   #runs(name: string): boolean {
-    return this.#unnamed.get(name) !== undefined || this.#listNames().includes(name);
+    return this.#unnamed.has(name) || this.#names.has(name);
   }
 
   #checkInside(nodeId: string | undefined, type: string, report: Report): void {
@@ -104,12 +117,13 @@ export class Spans {
       else if (entered !== undefined && entered !== name)
         report("span-exit-name", `${nodeId} was entered as \`${entered}\` and is left as \`${name}\``);
       this.#open.delete(nodeId);
+      if (entered !== undefined) this.#drop(entered);
       return;
     }
-    const open = this.#unnamed.get(name);
-    if (open === undefined) {
+    const before = this.#unnamed.get(name);
+    if (before === undefined) {
       if (!this.#unnamed.evicted) report("span-exit-unopened", `\`${name}\` was not entered`);
-    } else if (open === 1) this.#unnamed.delete(name);
-    else this.#unnamed.set(name, open - 1);
+    } else if (before.open === 1) this.#unnamed.delete(name);
+    else this.#unnamed.set(name, { ...before, open: before.open - 1 });
   }
 }

@@ -1,4 +1,5 @@
 // What the reject corpus cannot show: streams that keep the rules, that lost frames, and that are larger than the memory.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LoomEvent } from "../events.generated.ts";
 import { Verifier } from "./verifier.ts";
@@ -15,18 +16,24 @@ function findBroken(events: readonly Put[], { start = true, isFiltered = false }
     return verifier
       .check({ envelope: stamped, event })
       .map(({ rule }) => rule)
-      .filter((rule) => /^(?:tot|got|thought|span-parent)/.test(rule));
+      .filter((rule) => /^(?:tot|got|thought|span-parent|llm)/.test(rule));
   });
 }
 
 const plan: Put = { type: "got_plan", node_count: 2, edge_count: 1, node_ids: ["a", "b"], edges: [["a", "b"]] };
-const enter = (at: string, id: string, parent?: string): Put => ({
+const enter = (at: string | undefined, id: string, parent?: string): Put => ({
   type: "node_enter",
   id,
-  at,
+  ...(at === undefined ? {} : { at }),
   ...(parent === undefined ? {} : { parent }),
 });
-const leave = (at: string, id: string): Put => ({ type: "node_exit", id, result: { Err: "lost" }, at });
+const leave = (at: string | undefined, id: string): Put => ({
+  type: "node_exit",
+  id,
+  result: { Err: "lost" },
+  ...(at === undefined ? {} : { at }),
+});
+const done = (id: string): Put => ({ type: "got_node_complete", id, result_summary: "x" });
 const begin = (at: string | undefined, id: string): Put => ({
   type: "got_node_start",
   id,
@@ -34,20 +41,47 @@ const begin = (at: string | undefined, id: string): Put => ({
 });
 const judge = (...ids: string[]): Put => ({ type: "tot_evaluate", chosen: 0, scores: ids.map(() => 1), ids });
 
+const grown = (node_id: string, nodes: readonly string[]) =>
+  ({ type: "got_expand", node_id, nodes_added: nodes.length, edges_added: 0, nodes }) as const;
+
+function reaches(edges: readonly (readonly [string, string])[], from: string, to: string): boolean {
+  const seen = new Set<string>();
+  const open = [from];
+  for (let id = open.pop(); id !== undefined; id = open.pop())
+    for (const [source, target] of edges) {
+      if (source !== id || seen.has(target)) continue;
+      seen.add(target);
+      open.push(target);
+    }
+  return seen.has(to);
+}
+
 describe("the rules of thoughts", () => {
   it("let a node begin again when the node run it began in is over, and be done once", () => {
-    const done: Put = { type: "got_node_complete", id: "a", result_summary: "x" };
-    const twice = [plan, enter("1", "a"), begin("1", "a"), leave("1", "a"), enter("2", "a"), begin("2", "a"), done];
+    const twice = [
+      plan,
+      enter("1", "a"),
+      begin("1", "a"),
+      leave("1", "a"),
+      enter("2", "a"),
+      begin("2", "a"),
+      done("a"),
+    ];
     expect(findBroken(twice)).toEqual([]);
     // The same node_id, used again.
     expect(
       findBroken([plan, enter("1", "a"), begin("1", "a"), leave("1", "a"), enter("1", "a"), begin("1", "a")]),
     ).toEqual([]);
     expect(findBroken([...twice, begin("2", "a")])).toEqual(["got-node-order"]);
-    // Where nothing says in which node run it began, it is running until it ends.
-    expect(findBroken([plan, begin(undefined, "a"), enter("1", "a"), leave("1", "a"), begin("1", "a")])).toEqual([
-      "got-node-order",
-    ]);
+  });
+
+  it("know a node run without an id by its name, and do not guess where there is none", () => {
+    const bare = [enter(undefined, "a"), begin(undefined, "a")];
+    expect(findBroken([plan, ...bare, leave(undefined, "a"), ...bare])).toEqual([]);
+    expect(findBroken([plan, ...bare, begin(undefined, "a")])).toEqual(["got-node-order"]);
+    expect(findBroken([plan, begin(undefined, "a"), begin(undefined, "a")])).toEqual([]);
+    // Where the frame has no id, the one it names as its parent had none either.
+    expect(findBroken([enter(undefined, "a"), enter(undefined, "b", "1")])).toEqual([]);
   });
 
   it("let a node that failed begin again, and one that is skipped not begin at all", () => {
@@ -55,6 +89,25 @@ describe("the rules of thoughts", () => {
     const skipped: Put = { type: "got_node_failed", id: "b", error: "a has no result", skipped: true };
     expect(findBroken([plan, begin(undefined, "a"), failed, begin(undefined, "a"), failed, skipped])).toEqual([]);
     expect(findBroken([plan, skipped, skipped])).toEqual(["got-node-order"]);
+  });
+
+  it("want one operation for each node, and one score for each that is compared", () => {
+    const grow = { type: "got_expand", node_id: "a", nodes_added: 1, edges_added: 0, nodes: ["c"] } as const;
+    const done = { type: "got_node_complete", id: "a", result_summary: "x" } as const;
+    const good: readonly Put[] = [
+      { ...plan, operations: ["generate", "score"] },
+      { ...grow, operations: ["refine"] },
+      begin(undefined, "a"),
+      { ...done, scored: ["b", "c"], scores: [0, 1] },
+    ];
+    expect(findBroken(good)).toEqual([]);
+    const bad: readonly Put[] = [
+      { ...plan, operations: ["generate"] },
+      { ...grow, operations: [] },
+      begin(undefined, "a"),
+      { ...done, scored: ["b"], scores: [0, 1] },
+    ];
+    expect(findBroken(bad)).toEqual(["thought-ids", "thought-ids", "thought-ids"]);
   });
 
   it("know thoughts by expansions that name them, and do not ask where one named none", () => {
@@ -78,6 +131,51 @@ describe("the rules of thoughts", () => {
     expect(findBroken([judge("1"), inner], { start: false })).toEqual([]);
     expect(findBroken([judge("1"), inner], { isFiltered: true })).toEqual([]);
     expect(findBroken([enter("1", "a"), inner])).toEqual([]);
+    const rest: Put[] = [
+      done("a"),
+      { type: "llm_end", llm_call_id: "m" },
+      begin(undefined, "b"),
+      { type: "reply", reply: "" },
+    ];
+    expect(findBroken([plan, ...rest])).toEqual(["got-node-order", "llm-order", "got-node-unended"]);
+    expect(findBroken([plan, ...rest], { start: false })).toEqual([]);
+    expect(findBroken([plan, ...rest], { isFiltered: true })).toEqual([]);
+  });
+
+  it("take a second plan for more of the same graph, and a node that is planned again for another", () => {
+    const again: Put = { type: "got_plan", node_count: 2, edge_count: 1, node_ids: ["a", "c"], edges: [["b", "a"]] };
+    const first = [plan, begin(undefined, "a"), done("a"), begin(undefined, "b")];
+    expect(findBroken([...first, again, done("b"), begin(undefined, "a"), done("a")])).toEqual([]);
+    expect(findBroken([...first, again, begin(undefined, "a")])).toEqual(["got-node-needs"]);
+    expect(findBroken([plan, begin(undefined, "a"), done("a"), plan, done("a")])).toEqual(["got-node-order"]);
+  });
+
+  it("let nodes inside of one begin before it is done", () => {
+    const expand: Put = { ...grown("a", ["a.1"]), edges: [["a", "a.1"]], edges_added: 1 };
+    expect(findBroken([plan, begin(undefined, "a"), expand, begin(undefined, "a.1"), done("a.1"), done("a")])).toEqual(
+      [],
+    );
+  });
+
+  it("find every cycle when it is closed, however the graph has grown", () => {
+    const names = ["a", "b", "c", "d", "e", "f"];
+    const edge = fc.tuple(fc.constantFrom(...names), fc.constantFrom(...names));
+    fc.assert(
+      fc.property(fc.array(fc.array(edge, { maxLength: 4 }), { maxLength: 8 }), (steps) => {
+        const all: (readonly [string, string])[] = [];
+        const known = new Set<string>();
+        const expected: string[] = [];
+        const events = steps.map((edges): Put => {
+          all.push(...edges);
+          if (expected.length === 0 && names.some((name) => reaches(all, name, name))) expected.push("got-cycle");
+          const nodes = [...new Set(edges.flat())].filter((id) => !known.has(id));
+          for (const id of nodes) known.add(id);
+          return { ...grown("top", nodes), edges, edges_added: edges.length };
+        });
+        const top: Put = { type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["top"] };
+        expect(findBroken([top, ...events])).toEqual(expected);
+      }),
+    );
   });
 
   it("forget in time, and then do not ask", () => {
@@ -87,5 +185,18 @@ describe("the rules of thoughts", () => {
       "tot-thought-unknown",
     ]);
     expect(findBroken([grow, judge("t0")])).toEqual([]);
+    const tail: Put[] = ids.flatMap((id) => [begin(undefined, id)]);
+    expect(findBroken([...tail, done("t0")])).toEqual([]);
+  });
+
+  it("remember no id that is too long, and then do not ask", () => {
+    const long = "x".repeat(1001);
+    const grow = (id: string): Put => ({ type: "tot_expand", candidates: ["x"], ids: [id] });
+    expect(findBroken([grow(long), judge(long), judge("other")])).toEqual(["thought-id-length", "thought-id-length"]);
+    const planned: Put = { type: "got_plan", node_count: 1, edge_count: 0, node_ids: [long] };
+    expect(findBroken([plan, planned, begin(undefined, "c"), begin(undefined, long)])).toEqual([
+      "thought-id-length",
+      "thought-id-length",
+    ]);
   });
 });

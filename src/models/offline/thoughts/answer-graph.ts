@@ -2,15 +2,16 @@
  * The offline model in a graph of thoughts: it plans, judges what is complex, works on tasks, combines, improves and rates
  * results, and writes the reply. Tools do what they can; the rest is an outline, and says so.
  */
-import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
 import type { Language } from "../errand.ts";
 import { findErrands } from "../find-errands.ts";
 import { answerAnew } from "./answer-anew.ts";
-import { planQuestion, planTask } from "./plan-work.ts";
+import { answerWhole, hasErrands, type WholeOptions } from "./answer-whole.ts";
+import { findProject } from "./find-project.ts";
+import { isWholeTask, planQuestion, planTask } from "./plan-work.ts";
+import { readConsent } from "./read-consent.ts";
 import { readPuzzle } from "./read-puzzle.ts";
 import type { GraphRequest, Known, Work } from "./read-thought.ts";
-import { solveAtOnce } from "./solve-at-once.ts";
 import { splitTask } from "./split-task.ts";
 import {
   combineResults,
@@ -19,15 +20,12 @@ import {
   OUTLINE_NOTE,
   rateResult,
   refineResult,
+  sayLeftOut,
   writeOutline,
 } from "./write-outline.ts";
 
-export function answerGraph(
-  request: GraphRequest,
-  since: readonly ModelMessage[],
-  tools: readonly ModelTool[],
-  language: Language,
-): OfflineAnswer {
+export function answerGraph(request: GraphRequest, options: WholeOptions): OfflineAnswer {
+  const { language } = options;
   const { question, task, known } = request;
   const text = task?.text ?? question;
   switch (request.kind) {
@@ -37,7 +35,9 @@ export function answerGraph(
       return say(`${sayCount(nodes.length, language)}\n${JSON.stringify({ nodes })}`);
     }
     case "complexity": {
-      const parts = task?.id.includes(".") === true || !isDivisible(text) ? [] : splitTask(text, language);
+      const isPart = task?.id.includes(".") === true;
+      const isOne = isPart || !isDivisible(text) || readConsent(question, []) !== "none";
+      const parts = isOne ? [] : splitTask(text, language);
       const items = parts.map(({ item }) => item);
       return say(`${sayItems(items, language)}\n${JSON.stringify({ complex: items.length > 1 })}`);
     }
@@ -52,38 +52,36 @@ export function answerGraph(
       return say(`${said}\n${JSON.stringify({ scores: Object.fromEntries(rated) })}`);
     }
     case "work":
-      if (request.work === "generate" && FAIL.test(text.slice(0, MAX_FAIL))) {
+      if (request.work === "generate" && FAIL.test(text)) {
         return { reasoning: "", text: "", calls: [], error: "this task was asked to fail" };
       }
-      return work(text, question.startsWith(text), request.work, known, since, tools, language);
+      return work(text, isWholeTask(text, question) ? question : undefined, request.work, known, options);
     case "report":
-      return say(report(question, known, request.missing.length > 0, language));
+      return say(report(question, known, request.missing.length > 0, options));
   }
 }
 
-/** An error on request: "fail" as the thing a task is about, not as a word in a sentence about something else. */
-const FAIL =
-  /(?:^|\b(?:of|describe|on|about|for|against|and|please|should|must|work out|write)\s+|[:,]\s*)fail(?:\s+(?:on purpose|here|now|please))?\s*(?:$|[.,;:!)])|(?:^|请|要|应该|故意|必须|介绍|[的：，、和与])出错(?:$|[的，。、！])/i;
-const MAX_FAIL = 400;
+/** An error on request: "Compare tea, coffee and fail on purpose" has one task that fails. */
+const FAIL = /^(?:about |please )?fail on purpose[.!]?$|^(?:介绍|请)?故意出错[。！]?$/i;
 
 function work(
   task: string,
-  isWhole: boolean,
+  whole: string | undefined,
   how: Work,
   known: readonly Known[],
-  since: readonly ModelMessage[],
-  tools: readonly ModelTool[],
-  language: Language,
+  options: WholeOptions,
 ): OfflineAnswer {
+  const { tools, since, before, language } = options;
   const [first] = known;
   if (how === "aggregate" && first !== undefined) return say(combineResults(task, known, language));
   if (how === "refine" && first !== undefined) return say(refineResult(first.text, language));
-  const puzzle = readPuzzle(task);
-  if (puzzle !== undefined) return say(solveAtOnce(puzzle, language));
+  if (whole !== undefined) return answerWhole(whole, options);
   // What the rules for a message can do, they do; a part that they would only make excuses for is an outline.
-  const answer = answerAnew(task, tools, since);
-  const isDone = isWhole || answer.calls.length > 0 || answer.error !== undefined || findErrands(task).length > 0;
-  return isDone ? answer : { ...answer, text: writeOutline(task, language) };
+  const answer = answerAnew(task, tools, since, before);
+  const isKnown = findErrands(task).length > 0 || readPuzzle(task) !== undefined;
+  return isKnown || answer.calls.length > 0 || answer.error !== undefined
+    ? answer
+    : { ...answer, text: writeOutline(task, language) };
 }
 
 /** Work that changes something is left in one piece: its order matters. */
@@ -93,12 +91,20 @@ function isDivisible(task: string): boolean {
   return errands.every(({ tool }) => tool === "calculator" || tool === "current_time");
 }
 
-function report(question: string, known: readonly Known[], isPartly: boolean, language: Language): string {
+function report(
+  question: string,
+  known: readonly Known[],
+  isPartly: boolean,
+  { before, language }: WholeOptions,
+): string {
   const texts = [...new Set(known.map(({ text }) => text))];
-  if (texts.length === 0) return answerAnew(question, []).text;
-  const body = texts.join("\n\n");
+  if (texts.length === 0) return answerAnew(question, [], [], before).text;
+  const leftOut = hasErrands(question) ? "" : sayLeftOut(findProject(question, language)?.leftOut, language);
+  const told = texts.join("\n\n");
+  const body = told.includes(leftOut) ? told : `${told}\n\n${leftOut}`;
   const notes = [...(isOutline(body) ? [OUTLINE_NOTE[language]] : []), ...(isPartly ? [PARTLY[language]] : [])];
-  return notes.length === 0 ? body : `${notes.join(language === "zh" ? "" : " ")}\n\n${body}`;
+  const missing = notes.filter((note) => !body.includes(note));
+  return missing.length === 0 ? body : `${missing.join(language === "zh" ? "" : " ")}\n\n${body}`;
 }
 
 const PARTLY = { en: "Some parts of it could not be worked out.", zh: "有些部分没有得出结果。" } as const;

@@ -1,6 +1,7 @@
 /**
  * The offline model at a Game of 24: it proposes moves, judges what is left, and writes the answer from the steps that
- * were found. Where no way was found it says so, and does not claim that there is none unless it knows.
+ * were found. Where no way was found it says so, and does not claim that there is none unless it knows; what else was
+ * asked for is named, not passed over.
  */
 import type { Language } from "../errand.ts";
 import { type Fraction, isSame, writeFraction } from "./fraction.ts";
@@ -10,6 +11,7 @@ import { proposeMoves } from "./propose-moves.ts";
 import { followSteps, type Item, sortNumbers, writeMove, writeNumbers } from "./puzzle-steps.ts";
 import type { Puzzle } from "./read-puzzle.ts";
 import type { ThoughtStep, TreeRequest } from "./read-thought.ts";
+import { sayLeftOut } from "./write-outline.ts";
 
 /** What it thinks, and what it says. */
 export interface Said {
@@ -28,7 +30,7 @@ export function answerPuzzle(puzzle: Puzzle, request: TreeRequest, seed: number,
     case "vote":
       return vote(puzzle, request.candidates, seed, language);
     case "conclude":
-      return { reasoning: "", text: conclude(puzzle, request.steps, language) };
+      return { reasoning: "", text: concludePuzzle(puzzle, request.steps, language) };
   }
 }
 
@@ -121,7 +123,23 @@ function sayJudgement(
   return isChinese ? `${sayLeft(left, language)}${said}` : `${sayLeft(left, language)} ${said}`;
 }
 
-function conclude(puzzle: Puzzle, steps: readonly ThoughtStep[], language: Language): string {
+/** `isAll`: every way was tried. */
+export function concludePuzzle(
+  puzzle: Puzzle,
+  steps: readonly ThoughtStep[],
+  language: Language,
+  isAll = isDead(puzzle),
+): string {
+  const outcome = sayOutcome(puzzle, steps, language, isAll);
+  return [outcome, sayLeftOut(puzzle.leftOut, language)].join(language === "zh" ? "" : " ").trim();
+}
+
+/** At a glance, and for certain. */
+function isDead({ numbers, target }: Puzzle): boolean {
+  return judgeLeft(numbers, target, 1).verdict === "impossible";
+}
+
+function sayOutcome(puzzle: Puzzle, steps: readonly ThoughtStep[], language: Language, isAll: boolean): string {
   const items = follow(puzzle, steps);
   const [made] = items ?? [];
   const aim = writeFraction(puzzle.target);
@@ -135,6 +153,11 @@ function conclude(puzzle: Puzzle, steps: readonly ThoughtStep[], language: Langu
     return isChinese
       ? `${given} 算不出 ${aim}：这些数太小，不管怎么算都不够。`
       : `There is no way to make ${aim} from ${given}: however they are combined, they are too small.`;
+  }
+  if (isAll) {
+    return isChinese
+      ? `${given} 算不出 ${aim}：所有算法都试过了。`
+      : `There is no way to make ${aim} from ${given}: I tried them all.`;
   }
   const found = isChinese
     ? `我没有找到用 ${given} 算出 ${aim} 的方法。`

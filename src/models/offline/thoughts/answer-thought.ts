@@ -8,9 +8,11 @@ import type { Language } from "../errand.ts";
 import { LABEL, readPrompt } from "../read-prompt.ts";
 import { answerGraph } from "./answer-graph.ts";
 import { answerPuzzle } from "./answer-puzzle.ts";
-import { answerTree } from "./answer-tree.ts";
+import { answerTree, listDone } from "./answer-tree.ts";
 import { findThought, type FoundThought } from "./find-thought.ts";
+import { readConsent } from "./read-consent.ts";
 import { readPuzzle } from "./read-puzzle.ts";
+import type { ThoughtStep, TreeRequest } from "./read-thought.ts";
 
 export function answerThought(
   prompt: readonly ModelMessage[],
@@ -29,7 +31,7 @@ export function answerThought(
 }
 
 function think(
-  { request, since }: FoundThought,
+  { request, before, since }: FoundThought,
   tools: readonly ModelTool[],
   seed: number,
   language: Language,
@@ -41,10 +43,23 @@ function think(
     case "vote":
     case "conclude": {
       const puzzle = readPuzzle(request.question);
-      if (puzzle === undefined) return answerTree(request, tools, language);
-      return { ...answerPuzzle(puzzle, request, seed, language), calls: [] };
+      const moves = puzzle === undefined || "unread" in puzzle ? undefined : omitConsentSteps(request);
+      if (puzzle === undefined || "unread" in puzzle || moves === undefined)
+        return answerTree(request, tools, before, language);
+      return { ...answerPuzzle(puzzle, moves, seed, language), calls: [] };
     }
     default:
-      return answerGraph(request, since, tools, language);
+      return answerGraph(request, { since, before, tools, language });
   }
+}
+
+/** The same with the moves alone, or undefined where the user has first to be asked, or said no. */
+function omitConsentSteps(request: TreeRequest): TreeRequest | undefined {
+  const paths = request.kind === "vote" ? request.candidates : [request.steps];
+  const states = paths.map((steps) => readConsent(request.question, listDone(steps)));
+  if (states.every((state) => state === "none")) return request;
+  if (!states.every((state) => state === "given")) return undefined;
+  const isMove = ({ observations }: ThoughtStep): boolean => observations.length === 0;
+  if (request.kind !== "vote") return { ...request, steps: request.steps.filter(isMove) };
+  return { ...request, candidates: paths.map((steps) => steps.filter(isMove)) };
 }

@@ -6,19 +6,24 @@ import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
 import type { Language } from "../errand.ts";
 import { answerAnew, describeCall } from "./answer-anew.ts";
+import { answerWhole } from "./answer-whole.ts";
 import { listSections } from "./plan-work.ts";
 import type { ThoughtStep, TreeRequest } from "./read-thought.ts";
-import { combineResults, OUTLINE_NOTE, writeOutline } from "./write-outline.ts";
 
 const ANSWER = { en: "Answer: ", zh: "回答：" } as const;
 const ASK_BACK = { en: "Ask what exactly is meant.", zh: "先问清楚具体是指什么。" } as const;
 
-export function answerTree(request: TreeRequest, tools: readonly ModelTool[], language: Language): OfflineAnswer {
+export function answerTree(
+  request: TreeRequest,
+  tools: readonly ModelTool[],
+  before: readonly ModelMessage[],
+  language: Language,
+): OfflineAnswer {
   switch (request.kind) {
     case "propose":
-      return findNextStep(request.question, request.steps, request.max, tools, language);
+      return findNextStep(request, request.max, tools, before, language);
     case "sample":
-      return findNextStep(request.question, request.steps, 1, tools, language);
+      return findNextStep(request, 1, tools, before, language);
     case "value": {
       const { score, isAnswer, why } = judge(request.steps, language);
       return say(`${why}\n${JSON.stringify({ score, solved: isAnswer })}`);
@@ -31,22 +36,28 @@ export function answerTree(request: TreeRequest, tools: readonly ModelTool[], la
       return say(`${why}\n${JSON.stringify({ best: best + 1, solved: isAnswer })}`.trim());
     }
     case "conclude":
-      return say(conclude(request.question, request.steps, language));
+      return say(conclude(request, before, language));
   }
 }
 
+interface Path {
+  readonly question: string;
+  readonly steps: readonly ThoughtStep[];
+}
+
 function findNextStep(
-  question: string,
-  steps: readonly ThoughtStep[],
+  { question, steps }: Path,
   max: number,
   tools: readonly ModelTool[],
+  before: readonly ModelMessage[],
   language: Language,
 ): OfflineAnswer {
-  const { reasoning, text, calls, error } = answerAnew(question, tools, listDone(steps));
+  const options = { tools, since: listDone(steps), before, language, isShort: true };
+  const { reasoning, text, calls, error } = answerWhole(question, options);
   // Only the first: the results are told apart by their order.
   if (calls.length > 0) return { reasoning, text: "", calls: calls.slice(0, 1) };
   if (error !== undefined) return { reasoning, text, calls: [], error };
-  const lines = [ANSWER[language] + putInLine(announceSections(question, language) ?? text)];
+  const lines = [ANSWER[language] + putInLine(text)];
   if (max > 1 && steps.length === 0) lines.push(ASK_BACK[language]);
   return { reasoning, text: lines.join("\n"), calls: [] };
 }
@@ -61,23 +72,6 @@ function putInLine(text: string): string {
     else line += /[^.?!:。？！：]$/.test(line) ? `. ${part}` : ` ${part}`;
   }
   return line.trim();
-}
-
-/** What the answer to "write a report" would be. */
-function announceSections(question: string, language: Language): string | undefined {
-  const sections = listSections(question, language);
-  if (sections === undefined) return undefined;
-  const { tasks } = sections;
-  return language === "zh"
-    ? `提纲，共 ${tasks.length} 个部分：${tasks.join("；")}。`
-    : `an outline of ${tasks.length} parts: ${tasks.join("; ")}.`;
-}
-
-function writeSections(question: string, language: Language): string | undefined {
-  const sections = listSections(question, language);
-  if (sections === undefined) return undefined;
-  const known = sections.tasks.map((task) => ({ id: "", task, text: writeOutline(task, language) }));
-  return `${OUTLINE_NOTE[language]}\n\n${combineResults(sections.title, known, language)}`;
 }
 
 interface Verdict {
@@ -106,17 +100,21 @@ function readAnswer({ text }: ThoughtStep): string | undefined {
   return mark === undefined ? undefined : text.slice(mark.length);
 }
 
-function conclude(question: string, steps: readonly ThoughtStep[], language: Language): string {
+function conclude({ question, steps }: Path, before: readonly ModelMessage[], language: Language): string {
   const last = steps.at(-1);
+  const since = listDone(steps);
   const answer = last === undefined ? undefined : readAnswer(last);
-  if (answer === undefined) return answerAnew(question, [], listDone(steps)).text;
-  return writeSections(question, language) ?? answer;
+  if (answer === undefined) return answerAnew(question, [], since, before).text;
+  // The step told only what the outline would consist of.
+  if (listSections(question, language) === undefined) return answer;
+  return answerWhole(question, { tools: [], since, before, language }).text;
 }
 
 /** A call, written as a step or beside it. */
 const CALL = /^([A-Za-z_][\w-]{0,63})\(/;
 
-function listDone(steps: readonly ThoughtStep[]): readonly ModelMessage[] {
+/** The calls of these steps, with their results. */
+export function listDone(steps: readonly ThoughtStep[]): readonly ModelMessage[] {
   return steps.flatMap(({ text, actions, observations }, place) => {
     const calls = actions.length > 0 ? actions : [text];
     return observations.flatMap((seen, index) => {

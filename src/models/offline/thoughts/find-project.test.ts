@@ -25,6 +25,23 @@ describe("a project is found", () => {
     ["比较猫和狗", { kind: "compare", subjects: ["猫", "狗"] }],
     ["猫和狗有什么区别？", { kind: "compare", subjects: ["猫", "狗"] }],
     ["规划一次北京三日游", { kind: "plan", subject: "北京三日游", days: 3 }],
+    ["Plan a ten-day trip to Rome", { kind: "plan", subject: "ten-day trip to Rome", days: 7, isCut: true }],
+    ["Compare my two options: rent, or buy.", { kind: "compare", subjects: ["rent", "buy"] }],
+    ["Write a report on War and Peace", { kind: "report", subjects: ["War and Peace"] }],
+    ["给我写一份个人报告", { kind: "report", subjects: ["个人"] }],
+    ["Ask me first, then write a report on tea.", { kind: "report", subjects: ["tea"] }],
+    ["Write a report on tea and cake, but ask me first", { kind: "report", subjects: ["tea", "cake"] }],
+    ["Hello! Write a report on tea. Thanks!", { kind: "report", subjects: ["tea"] }],
+    [
+      "Write a report on tea and make a todo list: a, b",
+      { kind: "report", subjects: ["tea"], leftOut: "and make a todo list: a, b" },
+    ],
+    ["Write a report on tea to tea.txt", { kind: "report", subjects: ["tea"], leftOut: "to tea.txt" }],
+    [
+      "Tell me a joke. Compare cats and dogs. Be brief!",
+      { kind: "compare", subjects: ["cats", "dogs"], leftOut: "Tell me a joke. … Be brief!" },
+    ],
+    ["写一份关于茶的报告，再讲个笑话", { kind: "report", subjects: ["茶"], leftOut: "再讲个笑话" }],
   ])("in %j", (question, expected) => {
     expect(findProject(question, languageOf(question))).toEqual(expected);
   });
@@ -36,6 +53,7 @@ describe("a project is found", () => {
     "I read the report",
     "你好",
     "我比较喜欢猫",
+    "写一份报告",
     "24点：4 9 10 13",
   ])("and not in %j", (question) => {
     expect(findProject(question, languageOf(question))).toBeUndefined();
@@ -49,6 +67,7 @@ describe("a project is found", () => {
     ["茶的优点和缺点", "茶的优点", "茶的缺点"],
     ["猫和狗的背景", "猫的背景", "狗的背景"],
     ["Background of tea"],
+    ["Background of War and Peace"],
     ["Hello, how are you"],
     ["介绍猫"],
     [""],

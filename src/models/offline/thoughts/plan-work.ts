@@ -7,6 +7,7 @@
 import type { Language } from "../errand.ts";
 import { findErrands } from "../find-errands.ts";
 import { findProject, type Project } from "./find-project.ts";
+import { readConsent } from "./read-consent.ts";
 import { splitTask } from "./split-task.ts";
 
 export interface PlannedNode {
@@ -24,6 +25,8 @@ export function planQuestion(question: string, maxNodes: number, language: Langu
     const sums = errands.map(({ about }, index): Part => [`sum_${index + 1}`, WORDS[language].sum(about[language])]);
     return joinParts(sums, ["together", WORDS[language].together], maxNodes) ?? planWhole(question);
   }
+  // What waits for somebody's yes, or goes with other work, is one task: its order matters.
+  if (errands.length > 0 || readConsent(question, []) !== "none") return planWhole(question);
   const project = findProject(question, language);
   return (project === undefined ? undefined : planProject(project, maxNodes, language)) ?? planWhole(question);
 }
@@ -37,6 +40,11 @@ export function planTask(task: string, maxNodes: number, language: Language): re
 function planWhole(task: string): readonly PlannedNode[] {
   const text = task.trim().slice(0, MAX_TASK).toWellFormed();
   return [{ id: "reply", task: text === "" ? "?" : text, needs: [], operation: "generate" }];
+}
+
+/** Whether a task is the question itself, or as much of it as a task holds. */
+export function isWholeTask(task: string, question: string): boolean {
+  return planWhole(question).some((node) => node.task.trim() === task.trim());
 }
 
 /** Characters of a task. */
@@ -73,7 +81,8 @@ function planProject(project: Project, maxNodes: number, language: Language): re
 }
 
 function nameProject(project: Project, language: Language): string {
-  return project.kind === "plan" ? project.subject : joinNames(project.subjects, language);
+  if (project.kind !== "plan") return joinNames(project.subjects, language);
+  return project.isCut === true ? `${project.subject}${WORDS[language].cut(project.days)}` : project.subject;
 }
 
 function joinNames(names: readonly string[], language: Language): string {
@@ -82,15 +91,18 @@ function joinNames(names: readonly string[], language: Language): string {
   return first === "" ? (names.at(-1) ?? "") : `${first}${and}${names.at(-1) ?? ""}`;
 }
 
+export interface Sections {
+  readonly title: string;
+  readonly tasks: readonly string[];
+  readonly leftOut: string | undefined;
+}
+
 /** What a report and the like consists of, where it is not worked on in parts; undefined where the question is none. */
-export function listSections(
-  question: string,
-  language: Language,
-): { readonly title: string; readonly tasks: readonly string[] } | undefined {
+export function listSections(question: string, language: Language): Sections | undefined {
   const project = findProject(question, language);
   if (project === undefined) return undefined;
   const title = WORDS[language].draft[project.kind](nameProject(project, language));
-  return { title, tasks: listParts(project, language).map(([, task]) => task) };
+  return { title, tasks: listParts(project, language).map(([, task]) => task), leftOut: project.leftOut };
 }
 
 function listParts(project: Project, language: Language): readonly Part[] {
@@ -117,7 +129,7 @@ const WORDS = {
     together: "Put the results together",
     openings: [
       (what: string) => `An opening with a question about ${what}`,
-      (what: string) => `An opening that says what ${what} is`,
+      (what: string) => `An opening that names the subject: ${what}`,
     ] as const,
     opening: "The better opening",
     aspects: {
@@ -128,12 +140,13 @@ const WORDS = {
     },
     describe: (what: string) => `About ${what}`,
     criteria: "Criteria for the comparison",
+    cut: (days: number) => ` (only the first ${days} days)`,
     day: (n: number) => `Day ${n}: morning, afternoon and evening`,
     plan: {
-      goal: (what: string) => `Goal of the ${what}`,
-      steps: (what: string) => `Steps of the ${what}`,
-      preparation: (what: string) => `Preparation of the ${what}`,
-      risks: (what: string) => `Risks of the ${what}`,
+      goal: (what: string) => `Goal: ${what}`,
+      steps: (what: string) => `Steps: ${what}`,
+      preparation: (what: string) => `Preparation: ${what}`,
+      risks: (what: string) => `Risks: ${what}`,
     },
     draft: {
       report: (what: string) => `Report on ${what}`,
@@ -145,7 +158,7 @@ const WORDS = {
   zh: {
     sum: (expression: string) => `计算 ${expression}`,
     together: "把结果合在一起",
-    openings: [(what: string) => `以提问引出${what}的开头`, (what: string) => `说明${what}是什么的开头`] as const,
+    openings: [(what: string) => `以提问引出${what}的开头`, (what: string) => `点明主题的开头：${what}`] as const,
     opening: "选出较好的开头",
     aspects: {
       background: (what: string) => `${what}的背景`,
@@ -155,6 +168,7 @@ const WORDS = {
     },
     describe: (what: string) => `介绍${what}`,
     criteria: "比较的标准",
+    cut: (days: number) => `（只列前 ${days} 天）`,
     day: (n: number) => `第 ${n} 天：上午、下午和晚上`,
     plan: {
       goal: (what: string) => `${what}的目标`,

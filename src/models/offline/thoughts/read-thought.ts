@@ -3,8 +3,8 @@
  * question, the steps or results so far, the task, the form of the answer. It knows no agent: whoever asks in these words
  * is understood.
  *
- * Invariant: the form is read from the end of the message, so what a question or a result quotes of such a prompt is not
- * taken for one. One pass over the text for each mark; nothing is searched for twice.
+ * Invariant: the form is what stands at the very end of the message, in the words of whoever asks for a thought; so what a
+ * question, a task or a result quotes of such a prompt, wherever it stands in theirs, is not taken for one. One pass over the text for each mark; nothing is searched for twice.
  */
 
 export interface ThoughtStep {
@@ -59,19 +59,27 @@ export type GraphRequest = GraphPart &
     | { readonly kind: "report"; readonly missing: readonly string[] }
   );
 
-/** By what each form of answer is known. `opening`: what its part begins with, where that is of several paragraphs. */
-const FORMS: readonly { readonly kind: FormKind; readonly mark: string; readonly opening?: string }[] = [
-  { kind: "propose", mark: "One step per line" },
-  { kind: "sample", mark: "Write the next step only" },
-  { kind: "value", mark: '{"score":' },
-  { kind: "vote", mark: '{"best":', opening: "Candidate 1:" },
-  { kind: "answer", mark: "Write the final answer" },
-  { kind: "plan", mark: '{"nodes":', opening: "Split the work" },
-  { kind: "complexity", mark: '{"complex":', opening: "Would this task" },
-  { kind: "score", mark: '{"scores":', opening: "Rate each" },
+/**
+ * The ends of messages, one for each form of answer. Only what stands at the very end is a form: after it there are no
+ * words of anybody else.
+ */
+const FORMS: readonly (readonly [kind: FormKind, end: RegExp])[] = [
+  ["propose", /^List [^\n]{1,60} next steps, at most \d[^\n]{0,100}\nOne step per line[^\n]{0,200}$/],
+  ["sample", /^Write the next step only[^\n]{0,200}$/],
+  ["value", /^Judge [^\n]{1,200}\n\{"score":[^\n]{0,200}\n[^\n]{0,200}$/],
+  ["vote", /(?:^|\n)Which candidate [^\n]{1,200}\n\{"best":[^\n]{0,200}\n[^\n]{0,200}$/],
+  ["conclude", /^The search is over[^\n]{1,200}\nWrite the final answer [^\n]{0,40}from these steps[^\n]{0,200}$/],
+  ["report", /^Write the final answer [^\n]{0,40}from these results[^\n]{0,200}$/],
+  ["work", /^(?:Work on this task only|Combine the results|Improve the result)[^\n]{0,300}$/],
+];
+/** Those of several paragraphs: where they begin, and the paragraph they are known by, counted from the end. */
+const LONG_FORMS: readonly (readonly [kind: FormKind, opening: string, mark: string, paragraphs: number])[] = [
+  ["plan", "Split the work on this ", '{"nodes":', 3],
+  ["complexity", "Would this task ", '{"complex":', 1],
+  ["score", "Rate each ", '{"scores":', 1],
 ];
 
-type FormKind = Exclude<TreeRequest["kind"], "conclude"> | Exclude<GraphRequest["kind"], "report"> | "answer";
+type FormKind = TreeRequest["kind"] | GraphRequest["kind"];
 
 const QUESTION = "Question:\n";
 const STEPS = "\n\nSteps so far:\n";
@@ -97,10 +105,10 @@ export function readThought(message: string): TreeRequest | GraphRequest | undef
       const candidates = splitNumbered(listed, (n) => `Candidate ${n}:\n`).map(readSteps);
       return { kind: "vote", question: message.slice(QUESTION.length, form.start).trim(), candidates };
     }
-    case "answer":
-      return /\bsteps\b/.test(asked)
-        ? { kind: "conclude", ...readPath(message, form.start), outcome: readOutcome(asked) }
-        : { kind: "report", ...readGraph(message, form.start, false), missing: readMissing(message, form.start) };
+    case "conclude":
+      return { kind: "conclude", ...readPath(message, form.start), outcome: readOutcome(asked) };
+    case "report":
+      return { kind: "report", ...readGraph(message, form.start, false), missing: readMissing(message, form.start) };
     case "plan":
       return {
         kind: "plan",
@@ -119,23 +127,25 @@ export function readThought(message: string): TreeRequest | GraphRequest | undef
 const MAX_PROPOSALS = 40;
 const MAX_NODES = 50;
 
-/** The form told last is the one that is asked for; a task with none after it is to be worked on. */
 function findForm(message: string): { readonly kind: FormKind; readonly start: number } | undefined {
-  let found: { readonly kind: FormKind; readonly mark: number; readonly opening: string | undefined } | undefined;
-  for (const { kind, mark, opening } of FORMS) {
-    const at = message.lastIndexOf(mark);
-    if (at > (found?.mark ?? 0)) found = { kind, mark: at, opening };
+  const last = message.lastIndexOf(GAP);
+  if (last < 0) return undefined;
+  for (const [kind, opening, mark, paragraphs] of LONG_FORMS) {
+    let at = last;
+    for (let n = 1; n < paragraphs; n++) at = message.lastIndexOf(GAP, at - 1);
+    if (at < 0 || !message.startsWith(GAP + mark, at)) continue;
+    const start = message.lastIndexOf(GAP + opening, at);
+    if (start >= 0) return { kind, start };
   }
-  const task = findTask(message, message.length);
-  if (task !== undefined && task.at > (found?.mark ?? 0)) {
-    const start = message.lastIndexOf(GAP);
-    return start > task.at ? { kind: "work", start } : undefined;
-  }
-  if (found === undefined) return undefined;
-  const opened = found.opening === undefined ? -1 : message.lastIndexOf(GAP + found.opening, found.mark);
-  const start = opened >= 0 ? opened : message.lastIndexOf(GAP, found.mark);
-  return start < 0 ? undefined : { kind: found.kind, start };
+  const end = message.slice(last + GAP.length);
+  const kind = FORMS.find(([, form]) => form.test(end.slice(-MAX_FORM)))?.[0];
+  if (kind === undefined) return undefined;
+  // What is compared stands before the form, and may be of several paragraphs.
+  const start = kind === "vote" ? message.lastIndexOf(`${GAP}Candidate 1:\n`) : last;
+  return start < 0 ? undefined : { kind, start };
 }
+
+const MAX_FORM = 1000;
 
 function readPath(message: string, end: number): { readonly question: string; readonly steps: readonly ThoughtStep[] } {
   const at = message.lastIndexOf(STEPS, end);

@@ -6,6 +6,7 @@ import { createFraction, type Fraction, isSame } from "./fraction.ts";
 import { isTooSmall, type Judgement, judgeLeft } from "./judge-puzzle.ts";
 import { proposeMoves } from "./propose-moves.ts";
 import { followSteps, listMoves, writeMove, writeNumbers } from "./puzzle-steps.ts";
+import { solveAtOnce } from "./solve-at-once.ts";
 
 const numbers = (...given: readonly number[]): readonly Fraction[] => given.flatMap((n) => createFraction(n) ?? []);
 const [TARGET = { n: 24, d: 1 }] = numbers(24);
@@ -97,6 +98,48 @@ describe("a search with these judgements", () => {
     }
   });
 });
+
+describe("all at once", () => {
+  it("every solution is found, and where there is none it is known", () => {
+    for (const left of listPuzzles()) {
+      const said = solveAtOnce({ numbers: left, target: TARGET }, "en");
+      const [, sum] = /^(.+) = 24, with every number used once\.$/.exec(said) ?? [];
+      expect(sum !== undefined).toBe(canMake(left.map(({ n }) => n)));
+      if (sum === undefined) {
+        expect(said).toMatch(/^There is no way to make 24 from /);
+        continue;
+      }
+      expect(compute(sum)).toBeCloseTo(24, 6);
+      expect(writeNumbers(numbers(...(sum.match(/\d+/g) ?? []).map(Number).sort((a, b) => a - b)))).toBe(
+        writeNumbers(left),
+      );
+    }
+  });
+
+  it("nothing is claimed of what is too much to be tried", () => {
+    const [target = TARGET] = numbers(9871);
+    const six = solveAtOnce({ numbers: numbers(13, 17, 19, 23, 29, 31), target }, "en");
+    expect(six).toContain("That is no proof that there is none");
+    const five = solveAtOnce({ numbers: numbers(13, 17, 19, 23, 29), target }, "en");
+    expect(five).toContain("I tried them all");
+    // What comes out of these cannot be counted exactly.
+    const large = solveAtOnce({ numbers: numbers(9001, 9001, 9001, 9001, 9001), target }, "en");
+    expect(large).toContain("That is no proof that there is none");
+    expect(solveAtOnce({ numbers: numbers(5, 7), target: TARGET }, "zh")).toContain("所有算法都试过了");
+  });
+});
+
+/** In another way than the one that is tested: with negative numbers, and not exactly. */
+function canMake(left: readonly number[]): boolean {
+  if (left.length === 1) return Math.abs((left[0] ?? 0) - 24) < 1e-6;
+  return left.some((a, i) =>
+    left.some((b, j) => {
+      if (i === j) return false;
+      const rest = left.filter((_, at) => at !== i && at !== j);
+      return [a + b, a - b, a * b, a / b].some((made) => Number.isFinite(made) && canMake([...rest, made]));
+    }),
+  );
+}
 
 describe("a judgement", () => {
   const left = fc.array(fc.integer({ min: 1, max: 13 }), { minLength: 1, maxLength: 4 });

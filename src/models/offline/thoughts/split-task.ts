@@ -27,9 +27,15 @@ export function splitTask(task: string, language: Language): readonly TaskPart[]
   }
   const rest = text.slice(start);
   const end = start + Math.max(0, endOf(rest, close));
-  const items = splitItems(text.slice(start, end), language);
+  const list = text.slice(start, end);
+  const items = isTitle(list) ? [] : splitItems(list, language);
   if (items.length < 2) return [];
   return items.map((item) => ({ item, task: `${text.slice(0, start)}${item}${text.slice(end)}`.trim() }));
+}
+
+/** "War and Peace", or anything in quotation marks: one name. */
+export function isTitle(words: string): boolean {
+  return /^\p{Lu}[\p{L}’']* and \p{Lu}[\p{L}’']*$/u.test(words) || /^["“「《][^"”」》]{1,200}["”」》]$/.test(words);
 }
 
 /** The names in a list. */
@@ -44,7 +50,7 @@ export function splitItems(list: string, language: Language): readonly string[] 
 const RULES = {
   en: {
     joint: /\band\b|\bvs\b|\bversus\b/i,
-    between: /,?\s+(?:and|vs\.?|versus)\s+|,\s+/i,
+    between: /,?\s+(?:and|or|vs\.?|versus)\s+|,\s+/i,
     /** The list begins after the last of these. */
     lead: /\b(?:of|on|about|for|in|between|with|from|describe|compare)\s+|:\s+/gi,
     close: /[.;?!]|$/,

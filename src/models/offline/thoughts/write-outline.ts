@@ -25,6 +25,14 @@ export const OUTLINE_NOTE: Phrase = {
   zh: "这是按固定规则写的提纲，不是知识。",
 };
 
+/** What else was asked for, named and not passed over. */
+export function sayLeftOut(leftOut: string | undefined, language: Language): string {
+  if (leftOut === undefined) return "";
+  return language === "zh"
+    ? `另外这句我没有处理，请单独再说一次：“${leftOut}”。`
+    : `I left this out, please ask for it by itself: “${leftOut}”.`;
+}
+
 const MARK = { en: " (outline)", zh: "（提纲）" } as const;
 
 const ANYTHING: Phrase = {

@@ -1,0 +1,119 @@
+// A graph of thoughts that another process goes on with, which was told other things than the first, or given another plan.
+import { describe, expect, it } from "vitest";
+import { eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
+import { forkSession, MemoryLog } from "../../log/index.ts";
+import type { EventOf, Json, StampedRecord } from "../../protocol/index.ts";
+import type { GotOptions } from "./got.ts";
+import { cutLog, describeWork, listNodes, playGot, readAsked, rebuildGraph } from "./play-got.contract.ts";
+
+const PAIR = listNodes([{ id: "x" }, { id: "y", needs: ["x"] }]);
+
+const play = playGot({
+  plan: listNodes([{ id: "a" }, { id: "b" }, { id: "c", needs: ["a", "b"] }]),
+  expansions: { a: PAIR, b: PAIR, "a.y": PAIR, c: PAIR },
+  work: (asked, { tools = [] }) =>
+    ["b", "b.x"].includes(asked.id) && asked.turn === 0 && tools.length > 0
+      ? { calls: [{ name: "add", input: { a: 1, b: 2 }, id: `add-${asked.id}` }] }
+      : describeWork(asked),
+});
+
+function stageGot(options: GotOptions, log = new MemoryLog()) {
+  return setStage(play, { kind: "got", retryMs: 0, callOptions: { maxRetries: 0 }, log, ...options });
+}
+
+async function record(options: GotOptions): Promise<readonly StampedRecord[]> {
+  const stage = await stageGot(options);
+  await (
+    await stage.ask("Go")
+  ).ended;
+  return stage.read();
+}
+
+/** After each result that is remembered, with all that is in its append. */
+function listCuts(records: readonly StampedRecord[]): readonly number[] {
+  return records.flatMap(({ event }, index) => {
+    if (event.type !== "updates") return [];
+    const next = records[index + 1]?.event.type;
+    return [next === "node_exit" ? index + 2 : index + 1];
+  });
+}
+
+describe("a graph of thoughts that goes on with other options", () => {
+  it.each<readonly [GotOptions, GotOptions]>([
+    [{ adaptive: true }, { adaptive: false }],
+    [{ adaptive: true }, { adaptive: true, maxDepth: 0 }],
+    [{ adaptive: true }, { adaptive: true, maxDepth: 1, maxNodes: 1 }],
+    [{ adaptive: true }, { adaptive: true, maxTotalNodes: 7, concurrency: 1 }],
+    [
+      { adaptive: true, maxTotalNodes: 7 },
+      { adaptive: true, maxTotalNodes: 7 },
+    ],
+    [{ adaptive: true }, { adaptive: false, maxRounds: 0 }],
+    [{ adaptive: false }, { adaptive: true }],
+  ])("from %o to %o ends all it had planned, once, and plans no more than it may", async (first, second) => {
+    const records = await record(first);
+    for (const length of listCuts(records)) {
+      const prefix = records.slice(0, length);
+      const before = rebuildGraph(prefix);
+      const stage = await stageGot(second, await cutLog(SESSION, prefix));
+      await stage.session.idle();
+      const after = await stage.read();
+      const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
+      expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
+      const { nodes, completed } = rebuildGraph(after);
+      expect([where, completed.toSorted()]).toEqual([where, nodes.toSorted()]);
+      const { maxTotalNodes = 200, adaptive = false } = second;
+      expect([where, nodes.length <= Math.max(before.nodes.length, maxTotalNodes)]).toEqual([where, true]);
+      if (!adaptive && before.nodes.length > 0)
+        expect([where, nodes.toSorted()]).toEqual([where, before.nodes.toSorted()]);
+      // A thought that has begun to use tools goes on with that, and is not made a graph.
+      const begun = eventsOf(prefix, "updates").flatMap(({ checkpoint_ns: path = "" }) =>
+        path.endsWith("|think-1") ? [path.split("|").at(-2)] : [],
+      );
+      const again = stage.model.prompts.map(readAsked).filter(({ id, turn }) => turn === 0 && begun.includes(id));
+      expect([where, again]).toEqual([where, []]);
+      await stage.session.close();
+    }
+  });
+});
+
+describe("a graph of thoughts whose plan was edited", () => {
+  const node = { id: "a", task: "do a", needs: [] as readonly string[], operation: "generate" };
+  it.each<readonly [string, Json]>([
+    [
+      "has a cycle",
+      {
+        nodes: [
+          { ...node, needs: ["b"] },
+          { ...node, id: "b", needs: ["a"] },
+        ],
+      },
+    ],
+    ["needs what is not there", { nodes: [{ ...node, needs: ["gone"] }] }],
+    ["has an operation nobody knows", { nodes: [{ ...node, operation: "guess" }] }],
+    ["has no nodes", { nodes: [] }],
+    ["is no plan", "do a, then b"],
+  ])("fails at once where it %s", async (_, plan) => {
+    const log = new MemoryLog();
+    const { session, ask } = await stageGot({}, log);
+    await (
+      await ask("Go")
+    ).ended;
+    await session.close();
+    const checkpoints = (await log.read(SESSION, { after: 0 })).records.filter(
+      ({ event }) => event.type === "checkpoint",
+    );
+    const [, { event }] = checkpoints as unknown as readonly [unknown, { readonly event: EventOf<"checkpoint"> }];
+    const checkpointId = event.checkpoint_id;
+    const state = { plan, results: {}, missing: [], missingCount: 0 };
+    await forkSession(log, { from: SESSION, checkpointId, to: "edited", state });
+    const { agent, model } = await stageGot({});
+    await using edited = await agent.openSession(log, "edited");
+    await edited.idle();
+    const { records } = await log.read("edited", { after: 0 });
+    expect(records.filter(({ event }) => event.type === "run_end").map(({ event }) => event)).toMatchObject([
+      { status: "error", code: "graph_invalid" },
+    ]);
+    expect(model.prompts).toEqual([]);
+  });
+});

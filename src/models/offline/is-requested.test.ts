@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { ask } from "./ask-offline.contract.ts";
+import { findErrands } from "./find-errands.ts";
+
+/** What would be done with files, now or later. */
+const touched = (text: string): readonly string[] =>
+  findErrands(text).flatMap(({ touches, cannot, about }) =>
+    touches === undefined || cannot !== undefined ? [] : [about.en],
+  );
+
+describe("a file is touched", () => {
+  it.each<[string, ...string[]]>([
+    ["Please delete a.txt.", "delete a.txt"],
+    ["Can you delete a.txt?", "delete a.txt"],
+    ["Could you read a.txt and then delete it?", "read a.txt", "delete a.txt"],
+    ["My disk is full. Delete a.txt now!", "delete a.txt"],
+    ["1. Read a.txt\n2. Delete a.txt", "read a.txt", "delete a.txt"],
+    ["Delete a.txt, b.txt and c.txt", "delete a.txt", "delete b.txt", "delete c.txt"],
+    ["Calculate 2+2 and write it to a.txt", "write a.txt"],
+    ["What is 2+2, and please save it in a.txt", "write a.txt"],
+    ['Write "Hello. I do not know." to a.txt and delete b.txt', "write a.txt", "delete b.txt"],
+    ["Make a todo list: milk, bread. Then delete a.txt", "delete a.txt"],
+    ["Read a.txt but do not delete it", "read a.txt"],
+    ["Can you ask for my approval, draw a star and then delete a.txt?", "delete a.txt"],
+    ["请删除 a.txt", "delete a.txt"],
+    ["你能帮我删除 a.txt 吗？", "delete a.txt"],
+    ["读取 a.txt 然后删除它", "read a.txt", "delete a.txt"],
+    ["读取 a.txt 但不要删除它", "read a.txt"],
+    ["计算 2+2，然后把结果写入 a.txt", "write a.txt"],
+  ])("where that is asked for: %j", (text, ...about) => {
+    expect(touched(text)).toEqual(about);
+  });
+
+  const requests = ["delete a.txt", "write hello to a.txt", "create a file a.txt with hello", "read a.txt"];
+  const speaking = [
+    ..."Do not,Don't,Never,Please do not,You must not,How do I,How to,Should I,Why did you,Did you,What happens if I".split(
+      ",",
+    ),
+    ..."Explain how to,I will,I,She told me to,He said,They,Write a report on how to,It is bad to,If it rains,Translate".split(
+      ",",
+    ),
+    "Explain:",
+    "Translate: I am here.",
+    "What does this do:\n\n",
+    'He wrote: "Listen.',
+    "The manual says “",
+    "Call mum and never",
+    "```\n",
+    "Compare these:\ndelete b.txt\n",
+    "Summarise this email\n\nHi Bob,\n",
+    "Please translate this. Then he said hello.",
+    "Print 'Listen.",
+    "Write a script to open b.txt and",
+    "You can",
+    "> ",
+  ];
+  it.each(speaking.map((words) => [words]))("and not after %j", (words) => {
+    for (const request of requests) expect([request, touched(`${words} ${request}`)]).toEqual([request, []]);
+  });
+
+  const 说 = "不要,请不要,别,千万别,怎么,如何,为什么要,他,我不想,解释：,如果下雨，,应该不应该,他说，".split(",");
+  it.each(说.map((words) => [words]))("nor after %j", (words) => {
+    for (const request of ["删除 a.txt", "把你好写入 a.txt", "读取 a.txt"])
+      expect([request, touched(`${words}${request}`)]).toEqual([request, []]);
+  });
+
+  const conditions =
+    " if it is empty|, unless I need it|, no wait|. No, keep it.| would be wrong|?| or not| is what he said| 会怎样| 吗？|，不要| 的话".split(
+      "|",
+    );
+  it.each(conditions.map((words) => [words]))("nor is it changed before %j", (words) => {
+    expect(touched(`delete a.txt${words}`)).toEqual([]);
+    expect(touched(`write hello to a.txt${words}`)).toEqual([]);
+    expect(touched(`删除 a.txt${words}`)).toEqual([]);
+  });
+
+  it("nor where it may be an item, or only if", () => {
+    expect(touched("Make a todo list: call mum and delete a.txt")).toEqual([]);
+    expect(touched("Make a todo list: call mum, and then delete a.txt")).toEqual(["delete a.txt"]);
+    expect(touched("Create a file a.txt with hello if there is none")).toEqual([]);
+  });
+
+  it("and it is said how to ask", () => {
+    for (const text of ["How do I delete a.txt?", "delete it"])
+      expect(ask(text).text).toContain("only where I am plainly told to");
+    expect(ask("怎么删除 a.txt？").text).toContain("只有明确要求");
+  });
+});

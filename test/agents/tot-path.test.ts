@@ -1,0 +1,122 @@
+// Whatever a search finds, and however it ends: who watches it is shown the path that the answer was made from.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { eventsOf, SESSION, setStage } from "./stage.ts";
+import { RECEIVER_LIMITS } from "../../src/client/limits.ts";
+import { SessionFold } from "../../src/client/view/session-fold.ts";
+import type { StampedRecord } from "../../src/protocol/index.ts";
+import type { TotOptions } from "../../src/agents/tot/tot.ts";
+import {
+  playTree,
+  readPrompt,
+  rebuildTree,
+  type ScriptedThought,
+  type ScriptedTree,
+} from "../../src/agents/tot/tree-script.contract.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+
+async function search(world: ScriptedTree, options: TotOptions) {
+  const stage = await setStage((request) => playTree(world, request), { kind: "tot", tools: [], ...options });
+  expect((await (await stage.ask("Which way?")).ended).status).toBe("completed");
+  const records = await stage.read();
+  const answered = readPrompt(stage.model.requests.at(-1)!);
+  await stage.session.close();
+  return { records, answered, reply: eventsOf(records, "reply")[0]?.reply ?? "", tree: showTree(records) };
+}
+
+function showTree(records: readonly StampedRecord[]) {
+  const fold = new SessionFold(SESSION, RECEIVER_LIMITS);
+  for (const record of records) fold.apply(record, true);
+  return fold.snapshot().turns[0]?.tree;
+}
+
+function growTree(depth: number): fc.Arbitrary<ScriptedTree> {
+  const next = depth > 1 ? growTree(depth - 1) : fc.constant({});
+  const score = fc.constantFrom(0, 0.01, 0.2, 0.4, 0.4, 0.6, 0.9);
+  const thought: fc.Arbitrary<ScriptedThought> = fc.record({ score, solved: fc.nat(30).map((n) => n === 0), next });
+  return fc
+    .array(thought, { maxLength: 3 })
+    .map((list) => Object.fromEntries(list.map((one, index) => [`step ${depth}${"abc"[index]}`, one])));
+}
+
+describe("the path of a search", () => {
+  it("is the one that was answered with, and no branch of a dead search is kept", async () => {
+    const options = fc.record({
+      strategy: fc.constantFrom("breadth" as const, "depth" as const),
+      evaluate: fc.constantFrom("value" as const, "value" as const, "vote" as const),
+      beam: fc.integer({ min: 1, max: 3 }),
+      maxDepth: fc.constantFrom(2, 3, 6, 6, 6),
+      maxBacktracks: fc.constantFrom(0, 1, 100, 100),
+      maxThoughts: fc.constantFrom(4, 9, 1000, 1000),
+    });
+    const outcomes = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(growTree(3), options, async (world, given) => {
+        const { records, answered, reply, tree } = await search(world, given);
+        const { thoughts, path } = rebuildTree(records);
+        expect(tree?.path ?? []).toEqual(path);
+        expect(path.map((id) => thoughts.get(id)?.text)).toEqual(answered.steps);
+        for (const id of path) expect([id, thoughts.get(id)?.status]).toEqual([id, "kept"]);
+        for (const { id, status } of tree?.thoughts ?? []) expect([id, status]).toEqual([id, thoughts.get(id)?.status]);
+        const [outcome = ""] = reply.split(":");
+        outcomes.add(outcome);
+        if (outcome !== "dead") return;
+        const alive = [...thoughts].filter(([, { status }]) => status === "kept" || status === "open");
+        expect(alive).toEqual([]);
+        expect(eventsOf(records, "error")).toEqual([]);
+      }),
+      { numRuns: LONG ? 1000 : 100 },
+    );
+    expect([...outcomes].toSorted()).toEqual(["dead", "solved", "unsolved"]);
+  }, 300_000);
+
+  it("is that of the best, not of the last, where depth has tried all", async () => {
+    const world: ScriptedTree = {
+      a: { score: 0.9, next: { a1: { score: 0.9 } } },
+      b: { score: 0.5, next: { b1: { score: 0.4 } } },
+    };
+    const { reply, records, tree } = await search(world, { strategy: "depth", maxDepth: 2 });
+    expect(reply).toBe("unsolved: a > a1");
+    expect(eventsOf(records, "tot_backtrack").at(-1)).toMatchObject({ from: "2.1", to_depth: 0 });
+    expect(eventsOf(records, "tot_evaluate").at(-1)).toEqual({
+      type: "tot_evaluate",
+      chosen: 1,
+      scores: [0.9, 0.9],
+      ids: ["1", "1.1"],
+      kept: ["1", "1.1"],
+    });
+    expect(tree?.thoughts.map(({ status }) => status)).toEqual(["kept", "abandoned", "kept", "abandoned"]);
+  });
+
+  it.each<[string, ScriptedTree, readonly string[]]>([
+    [
+      "one that ended while another of its level went on",
+      { a: { score: 0.9, next: { a1: { score: 0.9 } } }, b: { score: 0.8, next: { b1: { score: 0 } } } },
+      ["2", "1.1"],
+    ],
+    [
+      "one whose steps were all left for a spare of another",
+      {
+        a: { score: 0.9, next: { a1: { score: 0.9 }, a2: { score: 0.8 } } },
+        b: { score: 0.8, next: { b1: { score: 0.5 } } },
+      },
+      ["1.1", "1.2", "1", "2.1"],
+    ],
+  ])("is none where all is dead, and every branch is given up: %s", async (_, world, left) => {
+    const { reply, records, tree } = await search(world, { beam: 2 });
+    expect([reply, tree?.path]).toEqual(["dead: ", []]);
+    expect(eventsOf(records, "tot_backtrack").map(({ from }) => from)).toEqual(left);
+    expect(tree?.thoughts.filter(({ status }) => status === "kept")).toEqual([]);
+  });
+
+  it("costs the same for each way back, however wide the level is", async () => {
+    const measure = async (width: number): Promise<number> => {
+      const world = Object.fromEntries(Array.from({ length: width }, (_, n) => [`step ${n}`, { score: 0.5 }]));
+      const { records } = await search(world, { beam: 1, candidates: width, maxBacktracks: width });
+      expect(eventsOf(records, "tot_backtrack")).toHaveLength(width);
+      return JSON.stringify(eventsOf(records, "tot_evaluate")).length / width;
+    };
+    expect(await measure(80)).toBeLessThan(1.1 * (await measure(20)));
+  });
+});
