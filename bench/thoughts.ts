@@ -5,21 +5,17 @@
  *
  * `--quick` takes fewer turns.
  */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { agent, type AgentOptions } from "../src/agents/index.ts";
 import { MemoryLog } from "../src/log/index.ts";
 import type { LanguageModel, ModelMessage } from "../src/models/model.ts";
 import { median, print, report, times } from "./measure.ts";
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
 const QUICK = process.argv.includes("--quick");
 const TURNS = QUICK ? 5 : 15;
 const TREE_TURNS = QUICK ? 1 : 3;
 /** Turns that do not count: a program that answers runs is not new. */
-const WARM = 10;
+const WARM = 30;
 const LAYERS = 10;
 const WIDTH = 100;
 const NODES = LAYERS * WIDTH;
@@ -107,9 +103,8 @@ function createStream(text: string): ReadableStream {
   });
 }
 
-/** Milliseconds of processor time; nobody pays for another's garbage. */
+/** Milliseconds of processor time. */
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  collect();
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);
@@ -172,7 +167,7 @@ for (let turn = -WARM; turn < TURNS; turn++) {
     calls = await ask(new InstantModel(plan), got);
   });
   const streams = await timeOf(() => readBare(calls));
-  const theirs = turn % 5 === 0 ? await timeOf(() => runPeer(plan)) : undefined;
+  const theirs = turn >= 0 && turn % 5 === 0 ? await timeOf(() => runPeer(plan)) : undefined;
   // The first ones warm up.
   if (turn < 0) continue;
   whole.push(ours);

@@ -34,6 +34,8 @@ const MAX_RESULT_CHARACTERS = 100_000;
 const MAX_TASK_LENGTH = 2000;
 
 export function createGotGraph(context: GotContext) {
+  /** Made by this process: it was found right, and nothing of it is remembered. */
+  let isNew = false;
   return defineGraph({
     name: "got",
     channels,
@@ -41,12 +43,13 @@ export function createGotGraph(context: GotContext) {
     nodes: {
       plan_graph: async (_, node) => {
         const plan = await makePlan(context, node);
+        isNew = true;
         closeCallsOf(context.run, node.span.name);
         node.conclude(describePlan(plan));
         return { plan };
       },
       execute_graph: async ({ plan: kept }, node) => {
-        const plan = checkPlan(kept);
+        const plan = isNew ? kept : checkPlan(kept);
         const execution: Execution = {
           context,
           node,
@@ -57,7 +60,7 @@ export function createGotGraph(context: GotContext) {
           firstFault: undefined,
           total: plan.nodes.length,
         };
-        await recallExpansions(execution, plan.nodes);
+        if (!isNew) await recallExpansions(execution, plan.nodes);
         await runThoughts(execution, plan.nodes, { around: node, given: [], depth: 0 });
         return describeResults(execution, plan);
       },
