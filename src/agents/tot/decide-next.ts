@@ -14,6 +14,7 @@ import {
   findPosition,
   findUntried,
   type Judgement,
+  listChildren,
   listPath,
   listSpares,
   measureDepth,
@@ -72,7 +73,7 @@ function tellEnd(context: TotContext, state: TotState, node: NodeContext, outcom
     const { ids } = popEnded(state, 0);
     for (const from of [...ids, ...listGoing(context, state)].slice(0, MAX_NAMED))
       node.conclude({ type: "tot_backtrack", reason: explain(state, from), to_depth: 0, from });
-    if (chosen !== null) announce(state, node, [chosen], [], measureDepth(chosen));
+    if (chosen !== null) announce(state, node, [chosen], chosen, []);
     return;
   }
   if (end === null || end === chosen) return;
@@ -137,7 +138,7 @@ function describeSpent(what: string): ErrorEvent {
   };
 }
 
-/** Goes back to thoughts that were left, says which are given up, and which it goes on with. */
+/** Goes back to thoughts that were left, says which are given up, and gives the scores of their level anew. */
 export function goBack(context: TotContext, state: TotState, node: NodeContext) {
   const isDepth = context.search.strategy === "depth";
   return isDepth ? goBackToUntried(context, state, node) : goBackToSpares(context, state, node);
@@ -148,7 +149,10 @@ function goBackToUntried({ search }: TotContext, state: TotState, node: NodeCont
   const from = findPosition(state);
   const reason = explainLeaf(search.maxDepth, state, from);
   node.conclude({ type: "tot_backtrack", reason, to_depth: measureDepth(to), from, to });
-  return goOnWith(state, node, [to]);
+  const siblings = listChildren(state, findParent(to));
+  const kept = siblings.filter((id) => id === to || state.judged[id]?.standing === "open");
+  announce(state, node, siblings, to, kept);
+  return goOnWith(state, [to]);
 }
 
 function goBackToSpares({ search }: TotContext, state: TotState, node: NodeContext) {
@@ -163,13 +167,14 @@ function goBackToSpares({ search }: TotContext, state: TotState, node: NodeConte
   // Each branch that was going is given up, and named.
   for (const from of left.slice(0, MAX_NAMED))
     node.conclude({ type: "tot_backtrack", reason: explain(state, from), to_depth: depth, from, to });
+  announce(state, node, level?.ids ?? frontier, to, frontier);
   // From what is right above nothing goes on any more, unless it has a spare.
   const above = new Set(left.flatMap((id) => listPath(id)[depth - 2] ?? []));
   for (const id of spares) above.delete(findParent(id));
   const round = `back ${backtracks}`;
   const isUsedUp = frontier.length === spares.length;
   return {
-    ...goOnWith(state, node, frontier),
+    ...goOnWith(state, frontier),
     ...(above.size > 0 ? { ended: { [round]: { ids: [...above], below } } } : {}),
     lastEnded: above.size > 0 ? round : below,
     ...(isUsedUp ? { top: level?.below ?? null } : {}),
@@ -185,22 +190,26 @@ function explain({ children }: TotState, from: string): string {
   return (children[from] ?? 0) === 0 ? "no next step was found" : "every next step is a dead end";
 }
 
-/** Names those it is about alone: what was told of the others stands, and a wide level is not told again and again. */
+/** The scores of a level, which of it is chosen, and what of it is kept. */
 function announce(
   state: TotState,
   node: NodeContext,
   ids: readonly string[],
+  chosen: string,
   kept: readonly string[],
-  depth: number,
 ): void {
-  const scores = ids.map((id) => scoreOf(state, id));
-  node.conclude({ type: "tot_evaluate", chosen: 0, scores, ids, kept, depth });
+  node.conclude({
+    type: "tot_evaluate",
+    chosen: ids.indexOf(chosen),
+    scores: ids.map((id) => scoreOf(state, id)),
+    ids,
+    kept,
+    depth: measureDepth(chosen),
+  });
 }
 
-function goOnWith(state: TotState, node: NodeContext, frontier: readonly string[]) {
-  const [chosen = null] = frontier;
-  announce(state, node, frontier, frontier, measureDepth(chosen ?? ROOT));
+function goOnWith(state: TotState, frontier: readonly string[]) {
   const judged: { [id: string]: Judgement } = {};
   for (const id of frontier) judged[id] = { score: scoreOf(state, id), standing: "kept" };
-  return { frontier, judged, chosen, backtracks: state.backtracks + 1, isBack: false };
+  return { frontier, judged, chosen: frontier[0] ?? null, backtracks: state.backtracks + 1, isBack: false };
 }
