@@ -209,7 +209,6 @@ export class GraphRun implements Stoppable {
       try {
         let result = run.perform(() => this.#call(node, run), node.timeoutMs, this.#graph.graceMs);
         if (isPromiseLike(result)) result = await result;
-        if (run.hasOpenParts) await run.parts.join();
         if (isTimeout(run.abortReason?.reason)) throw run.abortReason?.reason;
         while (host.isBehind) await host.ready();
         this.#finish(run, task, node, result, isAlone);

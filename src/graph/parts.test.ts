@@ -229,6 +229,34 @@ describe("parts", () => {
     expect((await perform(failing)).error).toMatchObject({ message: "nobody looks" });
   });
 
+  it("that end with nothing keep nobody: neither time-out nor cancel nor a sibling that fails", async () => {
+    const forever = (node: NodeContext): string => {
+      node.once("bg", () => new Promise<never>(() => undefined), { name: "thought" }).catch(() => undefined);
+      return "left";
+    };
+    const { error } = await perform(graphOf(forever, { timeoutMs: 20 }));
+    expect(error).toMatchObject({ code: "node_timeout" });
+    const pair = defineGraph({
+      name: "pair",
+      channels,
+      nodes: {
+        work: (_, node) => ({ out: forever(node) }),
+        other: async () => {
+          await tick();
+          throw new Error("the sibling");
+        },
+      },
+      start: ["work", "other"],
+      graceMs: 20,
+    });
+    expect((await perform(pair)).error).toMatchObject({ message: "the sibling" });
+    const stop = new AbortController();
+    const stopped = invokeGraph(graphOf(forever), undefined, { signal: stop.signal });
+    await tick();
+    stop.abort(new Error("enough"));
+    await expect(stopped).rejects.toThrow("enough");
+  });
+
   it("give what is stored, whatever is done with it", async () => {
     const given: unknown[] = [];
     const { state } = await perform(

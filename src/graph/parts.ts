@@ -109,7 +109,8 @@ export class TaskParts {
     const timer = setTimeout(resolve, graceMs);
     await Promise.race([Promise.allSettled(this.#listPromises()), grace]);
     clearTimeout(timer);
-    for (const { span } of this.#going.values()) {
+    // Those inside were begun after those around them.
+    for (const { span } of [...this.#going.values()].toReversed()) {
       if (span === undefined) continue;
       if (span.answered) this.isSpoiled = true;
       void span.fail(reason);

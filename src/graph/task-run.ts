@@ -166,6 +166,8 @@ export class TaskRun implements NodeContext {
     { expiresInMs }: { readonly expiresInMs?: number },
     nodeId: string,
   ): Promise<InterruptAnswer> {
+    // A part that was told to stop asks nobody.
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
     const { callId } = ask;
     const expiry = expiresInMs === undefined ? {} : { expiresInMs };
     this.#holdClocks();
@@ -214,11 +216,17 @@ export class TaskRun implements NodeContext {
     this.#graceMs = graceMs;
     this.#timeLeft = timeoutMs ?? 0;
     const result = work();
-    if (!isPromiseLike(result)) return result;
+    if (!isPromiseLike(result) && !this.hasOpenParts) return result;
     this.#startClock();
     return new Promise((resolve, reject) => {
       this.#abandon = reject;
-      result.then(resolve, reject);
+      // Parts it has not waited for are its work all the same.
+      const settle = (value: unknown): void => {
+        if (this.hasOpenParts) void this.parts.join().then(() => resolve(value), reject);
+        else resolve(value);
+      };
+      if (isPromiseLike(result)) result.then(settle, reject);
+      else settle(result);
       if (this.#aborted !== undefined && this.#grace === undefined) this.#abandon(this.#aborted.reason);
     });
   }

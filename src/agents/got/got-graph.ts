@@ -102,7 +102,9 @@ function describeResults(execution: Execution, { nodes }: Plan) {
   const { missing, count } = joinLost(nodes.flatMap(({ id }) => execution.lost.get(id) ?? []));
   const ends = listEnds(nodes, (id) => results.has(id));
   if (ends.length === 0)
-    throw new LoomError("node_failed", `no node of the graph has a result; ${execution.firstFault}`);
+    throw new LoomError("node_failed", `no node of the graph has a result; ${execution.firstFault}`, {
+      stage: execution.context.stage,
+    });
   const isEnd = new Set(ends);
   const others = nodes.filter((node) => results.has(node.id) && !isEnd.has(node));
   const readTexts = (list: readonly PlanNode[]) => list.map(({ id }) => results.get(id) ?? "");

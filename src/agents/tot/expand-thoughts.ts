@@ -64,7 +64,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
     const growth = growths.get(parent) as Growth;
     const key = isWhole ? parent : `${parent}/${index}`;
     // What was answered is taken, whatever is left.
-    if (node.has(key) || findSpent(context, startedAt, tokens) === undefined) {
+    if (node.has(key) || (!failed.areHopeless && findSpent(context, startedAt, tokens) === undefined)) {
       const limits = { max, maxCharacters: MAX_CHARACTERS, maxBytes, tooMany: search.candidates };
       const work = async (part: Part): Promise<Answer> => {
         const answer = await ask(context, state, call, part, node.signal, limits);
@@ -75,15 +75,16 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
         const failure = failed.recover(error);
         return failure === undefined ? undefined : { ...NOTHING, failure };
       };
-      const answer = await node.once(key, work, { name, recover: name === undefined ? undefined : recover });
+      const answer = await node.once(key, work, { name, recover });
       failed.count(answer);
+      if (answer.failure !== undefined) isShort = true;
       tokens += answer.tokens;
       growth.answers[index] = answer;
     } else isShort = true;
     if (--growth.waiting === 0)
       growth.reading = isWhole ? growth.answers[0] : await join(context, growth, parent, node);
   });
-  failed.conclude(node, stage);
+  failed.conclude(node, stage, state.best !== null);
 
   const thoughts: { [id: string]: Candidate } = {};
   const children: { [id: string]: number } = {};
@@ -125,7 +126,7 @@ async function join(
 ): Promise<Grown | undefined> {
   const given = answers.filter((answer) => answer !== undefined);
   if (given.length === 0) return undefined;
-  return node.once(parent, async (part): Promise<Grown> => {
+  return node.once(`${parent}/all`, async (part): Promise<Grown> => {
     const { left, ...reading } = joinReadings(given);
     await closeCalls(context, left, "left out");
     announce(part, parent, reading.candidates);

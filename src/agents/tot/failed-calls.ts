@@ -19,10 +19,14 @@ export class FailedCalls {
   readonly #failures: Failure[] = [];
   #given = 0;
 
+  /** No other call is worth beginning; those that are going may still be answered. */
+  get areHopeless(): boolean {
+    return this.#given === 0 && this.#failures.length >= MAX_FIRST;
+  }
+
   /** Undefined where the error is to be thrown. */
   recover(error: unknown): Failure | undefined {
-    const isHopeless = this.#given === 0 && this.#failures.length + 1 >= MAX_FIRST;
-    if (isHopeless || !isLoomError(error) || !CODES.includes(error.code)) return undefined;
+    if (!isLoomError(error) || !CODES.includes(error.code)) return undefined;
     return { code: error.code, message: error.message };
   }
 
@@ -32,12 +36,12 @@ export class FailedCalls {
     else this.#failures.push(failure);
   }
 
-  /** Throws where none succeeded. */
-  conclude(node: NodeContext, stage: string): void {
+  /** Throws where none succeeded, unless the search has something else to go on with. */
+  conclude(node: NodeContext, stage: string, hasElse: boolean): void {
     const [first] = this.#failures;
     if (first === undefined) return;
     const { code, message } = first;
-    if (this.#given === 0) throw new LoomError(code, message, { stage });
+    if (this.#given === 0 && !hasElse) throw new LoomError(code, message, { stage });
     const many = `${this.#failures.length} calls of the model failed, and count for nothing: ${message}`;
     node.conclude(describeFault(many, stage, code));
   }

@@ -126,7 +126,7 @@ class Jury {
       sum.score += value?.score ?? 0;
       sum.solved += value?.isSolved === true ? 1 : 0;
     });
-    this.#failed.conclude(this.#node, this.#context.stage);
+    this.#failed.conclude(this.#node, this.#context.stage, this.#state.best !== null);
     const judged = [...sums].flatMap(([id, { score, solved, given }]): readonly Judged[] =>
       given === 0 ? [] : [{ id, score: score / given, isSolved: solved * 2 > evaluations }],
     );
@@ -155,7 +155,7 @@ class Jury {
       count.all++;
       count.solved += vote?.isSolved === true ? 1 : 0;
     });
-    this.#failed.conclude(this.#node, this.#context.stage);
+    this.#failed.conclude(this.#node, this.#context.stage, this.#state.best !== null);
     const judged = votes.map(({ id, all, solved }): Judged => ({
       id,
       score: all / given,
@@ -174,14 +174,13 @@ class Jury {
   ): Promise<T | null | undefined> {
     // What was judged counts, whatever is left.
     const isSpent = findSpent(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
-    if (isSpent && !this.#node.has(key)) return undefined;
+    if ((isSpent || this.#failed.areHopeless) && !this.#node.has(key)) return undefined;
     const work = (part: Part): Promise<Verdict<T>> => this.#judge(part, prompt(), sample, read);
     const recover = (error: unknown): Verdict<T> | undefined => {
       const failure = this.#failed.recover(error);
       return failure === undefined ? undefined : { verdict: null, tokens: 0, failure };
     };
-    const options = { name, recover: name === undefined ? undefined : recover };
-    const given = await this.#node.once<Verdict<T>>(key, work, options);
+    const given = await this.#node.once<Verdict<T>>(key, work, { name, recover });
     this.#failed.count(given);
     this.#tokens += given.tokens;
     if (given.verdict === null && given.failure === undefined) this.#faults++;

@@ -195,6 +195,20 @@ describe("a call that the model refuses", () => {
     expect(rebuildTree(records).path).toHaveLength(2);
   });
 
+  it("costs a branch, where it was the only one of its step", async () => {
+    const verdict = (score: number, solved = false): string => JSON.stringify({ score, solved });
+    const { end, errors, records } = await search(
+      {
+        propose: (request) => (isOf(request, "x") ? refuse() : isOf(request, "y") ? "z" : "x\ny"),
+        value: (request) => (isOf(request, "z") ? verdict(1, true) : verdict(isOf(request, "x") ? 0.9 : 0.5)),
+      },
+      { strategy: "depth" },
+    );
+    expect(end.status).toBe("completed");
+    expect(errors).toMatchObject([{ code: "model_failed", recoverable: true }]);
+    expect(rebuildTree(records).path).toEqual(["2", "2.1"]);
+  });
+
   it("ends the run where it refuses all, and not all are tried", async () => {
     const lines = Array.from({ length: 40 }, (_, index) => `step ${index}`).join("\n");
     for (const [options, least] of [

@@ -27,7 +27,7 @@ export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly Mo
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
   const found = readErrands(reading.message, reading.lists);
   const { language } = reading;
-  const steps = matchSteps(found.errands, reading.done);
+  const steps = matchSteps(found.errands, reading.done, offered);
   const calls = listCalls(steps, offered);
   if (calls.length > 0) return { reasoning: sayPlan(calls, language), text: "", calls: calls.map(({ call }) => call) };
   // Nobody agreed: nothing else is done either.

@@ -34,6 +34,8 @@ describe("a sum", () => {
     "what is 8/2, then minus two",
     "how much is 3 + 4 and a half",
     "how much is 3 + 4 and 5",
+    "sum of 1 to 10",
+    "1.000,5 + 1",
     "sum of 2 and 3 squared",
     "sum of 2 and 3 times 4",
     "add 2 and 3 to 4",

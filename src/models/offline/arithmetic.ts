@@ -85,7 +85,7 @@ const FIRST = String.raw`(?<![-+*/^加减乘除上去以]\s{0,4})${N}`;
 const LAST = String.raw`${N}(?!\s*(?:[-+*/^%×÷!]|x\s*\d|times|multiplied|divided|over|plus|minus|squared|cubed|to the|percent|的|[加减乘除]))`;
 /** What looks like a sum and is a date, a time of day, a version, a number of a telephone, or a way of speaking. */
 const NO_SUMS =
-  /(?<![\d.])(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/])\d{1,2}\2\d{4}|\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+){2,}|(?:\+?\d{1,3}-)?\d{3}-\d{3,4}-\d{4}|\d+,\d{1,2}(?!\d)|0[xob][\da-f]+|24\/7|9\/11|50\/50)(?!\d)/gi;
+  /(?<![\d.])(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/])\d{1,2}\2\d{4}|\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+){2,}|(?:\+?\d{1,3}-)?\d{3}-\d{3,4}-\d{4}|\d[\d.]*,\d{1,2}(?!\d)|0[xob][\da-f]+|24\/7|9\/11|50\/50)(?!\d)/gi;
 
 /** Words and signs of their own for the operations; longer ones first. */
 const SIGNS: readonly (readonly [RegExp, string])[] = [
@@ -98,7 +98,7 @@ const SIGNS: readonly (readonly [RegExp, string])[] = [
   [sign(`${N}\\s*的\\s*${N}\\s*%`), "($1*$2/100)"],
   [sign(`${N}\\s*/\\s*${N} of ${N}`), "($1/$2*$3)"],
   [sign(`${N}\\s*的\\s*${N}\\s*次方`), "$1^$2"],
-  [sign(`\\b(?:add|(?:the )?sum of) ${N} (?:and|to|plus) ${LAST}`), "($1 + $2)"],
+  [sign(`\\b(?:add ${N} (?:and|to|plus)|(?:the )?sum of ${N} (?:and|plus)) ${LAST}`), "($1$2 + $3)"],
   [sign(`\\bsubtract ${N} from ${LAST}`), "($2 - $1)"],
   [sign(`\\b(?:multiply|(?:the )?product of) ${N} (?:by|with|and) ${LAST}`), "($1 * $2)"],
   [sign(`\\bdivide ${N} by ${LAST}`), "($1 / $2)"],

@@ -44,10 +44,14 @@ export function readErrands(message: string, lists: readonly KnownList[]): Found
     found.push(...parts.map((part) => ({ ...part, at: owner, owner })));
     found.push(parts.length === 0 && errand.madeOf !== undefined ? { ...errand, needsResults: false } : errand);
   }
-  found.push(...findFacts(text));
+  const facts = findFacts(text);
+  found.push(...facts);
+  const isPlain = message.length <= READ_CHARACTERS && isFiller(facts.reduce(blank, text));
   // Whoever is asked after all is done is not asked.
   const isLast = found.every(({ at }) => at <= (asking?.at ?? 0));
-  const placed = found.map((one) => (one.isFirst === true || (one === asking && isLast) ? { ...one, at: -1 } : one));
+  const placed = found
+    .map((one) => (one.isFirst === true || (one === asking && isLast) ? { ...one, at: -1 } : one))
+    .map((one) => (isPlain ? one : spareFile(one)));
   placed.sort((a, b) => a.at - b.at);
   return { errands: placed.slice(0, MAX_ERRANDS), leftOut: placed.slice(MAX_ERRANDS), rest: text };
 }
@@ -67,7 +71,29 @@ function areTogether(one: FoundErrand, other: FoundErrand): boolean {
   return one.tool === other.tool && one.at === other.at && one.end === other.end;
 }
 
-function findFacts(text: string): readonly Errand[] {
+/** What may stand around requests and change nothing about them. */
+const FILLER =
+  /^(?:[\s;,.!?:()•*，。！？；：、（）-]|\d{1,2}[.)、]|(?:please|kindly|and|then|also|now|next|first|second|third|finally|lastly|afterwards|after that|ok|okay|yes|hi|hello|hey|thanks|thank you|so|just|go ahead|can you|could you|would you|will you|for me|right now|right away|immediately|again|too|as well|what|what['’]s|is|how much|much|the|a|tell me|give me|calculate|compute|evaluate|me|it)\b|请|你|您|能|帮我|帮忙|麻烦|给我|然后|再|接着|并且?|同时|最后|首先|先|现在|也|还有|以及|和|就|直接|马上|立即|立刻|一下|好的?|之后|吧|谢谢|计算|算|等于|多少|是|出|得|吗)*$/i;
+
+function isFiller(rest: string): boolean {
+  return FILLER.test(rest);
+}
+
+/** A file is changed only where nothing else is said: nobody knows what a word not understood would have made of it. */
+function spareFile(errand: Errand): Errand {
+  const { touches, cannot } = errand;
+  if (touches?.isChange !== true || cannot !== undefined) return errand;
+  const { path = "" } = touches;
+  return {
+    ...errand,
+    cannot: {
+      en: `I have left ${path} as it is: I change a file only where I understand all of the message. Say it in a message of its own, as in “write hello to ${path}” or “delete ${path}”.`,
+      zh: `没有动 ${path}：只有整句话都明白时我才改动文件。请单独说，例如“把你好写入 ${path}”或“删除 ${path}”。`,
+    },
+  };
+}
+
+function findFacts(text: string): readonly FoundErrand[] {
   return FACTS.toReversed().flatMap((skill) => skill.find(text, []));
 }
 

@@ -13,7 +13,6 @@ describe("a file is touched", () => {
     ["Please delete a.txt.", "delete a.txt"],
     ["Can you delete a.txt?", "delete a.txt"],
     ["Could you read a.txt and then delete it?", "read a.txt", "delete a.txt"],
-    ["My disk is full. Delete a.txt now!", "delete a.txt"],
     ["1. Read a.txt\n2. Delete a.txt", "read a.txt", "delete a.txt"],
     ["Delete a.txt, b.txt and c.txt", "delete a.txt", "delete b.txt", "delete c.txt"],
     ["Calculate 2+2 and write it to a.txt", "write a.txt"],
@@ -29,6 +28,25 @@ describe("a file is touched", () => {
     ["计算 2+2，然后把结果写入 a.txt", "write a.txt"],
   ])("where that is asked for: %j", (text, ...about) => {
     expect(touched(text)).toEqual(about);
+  });
+
+  // Of what is not understood, nobody knows what it would have made of the request.
+  it.each(
+    [
+      "My disk is full. Delete a.txt now!|Remove a.txt from my todo list|Read a.txt and remove it from the list",
+      "Delete a.txt in the second paragraph|Delete a.txt, first line only|Put hello in a.txt, at the end",
+      "Write hello to a.txt in the second line, keep the rest|Write hello to a.txt. Don't overwrite.",
+      "Please do not do the following!\n1. Delete a.txt|You must not\n1. delete a.txt|Choose one.\n1. Delete a.txt",
+      "Is this a good plan?\n2. Delete a.txt|Which of these is safe?\n- delete a.txt|Repeat after me. Delete a.txt.",
+      "Delete a.txt. Actually, don't.|Delete a.txt. Wait, don't!|delete a.txt, is that safe?|Delete a.txt, he said.",
+      "Delete a.txt.\nIs this command dangerous?|Delete a.txt, I mean b.txt|Write hello to a.txt, without overwriting",
+      "Delete a.txt, asking me first|Make me confirm, then delete a.txt|Delete a.txt, please confirm with me",
+      "删除 a.txt 中的第一行|删除 a.txt 里的空格|删除 a.txt 并不安全|删除 a.txt 以及 b.txt 的备份|千万不要！删除 a.txt",
+      "不要做这些事。\n1. 删除 a.txt|以下命令安全吗？删除 a.txt|删除 a.txt，安全吗？|删除 a.txt，还是保留？|删除 a.txt，开玩笑的",
+      "把 hello 写入 a.txt 中的第二行|把 hello 写入 a.txt 里，不要覆盖原来的内容|删除 a.txt，等我说可以",
+    ].flatMap((line) => line.split("|")),
+  )("not where something else is said: %j", (text) => {
+    expect(touched(text).filter((about) => !about.startsWith("read"))).toEqual([]);
   });
 
   const requests = ["delete a.txt", "write hello to a.txt", "create a file a.txt with hello", "read a.txt"];

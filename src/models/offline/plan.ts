@@ -15,10 +15,16 @@ export interface Step {
  * What became of each errand. The calls come back in the order they were made, so the plan is gone through again: by
  * tool and order, not by arguments, which whoever approved a call may have edited.
  */
-export function matchSteps(errands: readonly Errand[], done: readonly Done[]): readonly Step[] {
+export function matchSteps(
+  errands: readonly Errand[],
+  done: readonly Done[],
+  offered: { has(tool: string): boolean },
+): readonly Step[] {
   const steps: { readonly errand: Errand; done: Done | undefined }[] = [];
   for (const errand of errands) steps.push({ errand, done: undefined });
-  const tools = new Set(done.map(({ tool }) => tool));
+  const called = new Set(done.map(({ tool }) => tool));
+  // As it was then: what waited for a tool that has not been called yet, waited.
+  const tools = { has: (tool: string): boolean => offered.has(tool) || called.has(tool) };
   let asked: Errand[] = [];
   for (const one of done) {
     const isIt = (errand: Errand): boolean => errand.tool === one.tool;
