@@ -24,13 +24,17 @@ export const clock: Skill = {
     return (zones.length === 0 ? [undefined] : zones).map((zone) => ({
       tool: "current_time",
       at,
-      end,
+      // The places are part of the question.
+      end: end + (zones.length === 0 ? 0 : (PLACES.exec(text.slice(end))?.[0].length ?? 0)),
       about: zone === undefined ? { en: "the time", zh: "时间" } : { en: `the time, ${zone}`, zh: `时间，${zone}` },
       createInput: (tool) => (zone === undefined ? {} : nameZone(tool, zone)),
       tell: (result) => ({ en: `It is ${trimStop(result)}.`, zh: `现在是 ${sayInChinese(trimStop(result))}。` }),
     }));
   },
 };
+
+/** "… in Tokyo and London", as far as these are places: names, and no more than a few. */
+const PLACES = /^(?: now| right now)? in (?:[A-Z]\w{1,20}(?: [A-Z]\w{1,20})?(?:, and |, | and )?){1,4}(?![\w.])/;
 
 /** "What is the time complexity", "what time is it going to rain" and "what day was it" ask for something else. */
 const END = String.raw`(?=\s{0,4}(?:$|[?.!,;]|(?:now|today|in|and|right now|please|here|there|currently|at the moment)\b))`;

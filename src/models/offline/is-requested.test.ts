@@ -16,6 +16,7 @@ describe("a file is touched", () => {
     ["1. Read a.txt\n2. Delete a.txt", "read a.txt", "delete a.txt"],
     ["Delete a.txt, b.txt and c.txt", "delete a.txt", "delete b.txt", "delete c.txt"],
     ["Calculate 2+2 and write it to a.txt", "write a.txt"],
+    ["What is 6*7, and what time is it in Tokyo? Write the result to a.txt", "write a.txt"],
     ["What is 2+2, and please save it in a.txt", "write a.txt"],
     ['Write "Hello. I do not know." to a.txt and delete b.txt', "write a.txt", "delete b.txt"],
     ["Make a todo list: milk, bread. Then delete a.txt", "delete a.txt"],
