@@ -8,7 +8,9 @@ import type { LanguageModel, ModelCallOptions, ModelMessage, ModelSettings } fro
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 
-export type AgentKindName = "react" | "tot" | "got";
+export const AGENT_KINDS = ["react", "tot", "got"] as const;
+
+export type AgentKindName = (typeof AGENT_KINDS)[number];
 
 /** What one run needs beside its state. */
 export interface AgentContext {

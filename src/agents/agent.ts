@@ -22,7 +22,7 @@ import { parseModelName, resolveModel } from "../models/resolve-model.ts";
 import { BoundedMap, LoomError } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
-import type { AgentContext, AgentKind, AgentKindName } from "./agent-kind.ts";
+import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
 import { flattenTools } from "./flatten-tools.ts";
 import { createGot, type GotOptions } from "./got/got.ts";
@@ -228,7 +228,7 @@ export class Agent {
   }
 }
 
-const KINDS: ReadonlySet<string> = new Set<AgentKindName>(["react", "tot", "got"]);
+const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);
 
 function createKind(options: AgentOptions): AgentKind {
   const { kind = "react" } = options;

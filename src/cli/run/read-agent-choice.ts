@@ -1,4 +1,5 @@
 /** Which kind of agent `loom run` was asked for, and how it is to go to work. An option of another kind is refused. */
+import { AGENT_KINDS } from "../../agents/agent-kind.ts";
 import type { AgentKindName, GotOptions, ReactOptions, TotOptions } from "../../agents/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 
@@ -8,7 +9,6 @@ export type AgentChoice =
   | ({ readonly kind: "tot" } & Pick<TotOptions, "strategy" | "beam" | "candidates" | "maxThoughts">)
   | ({ readonly kind: "got" } & Pick<GotOptions, "adaptive" | "maxRounds">);
 
-const KINDS: readonly string[] = ["react", "tot", "got"] satisfies readonly AgentKindName[];
 const STRATEGIES: readonly string[] = ["breadth", "depth"];
 
 /** The agents that each option is for. */
@@ -28,7 +28,7 @@ const MOST_OF_A_LEVEL = 2000;
 const MOST_THOUGHTS = 100_000;
 
 export function readAgentChoice(parsed: ParsedCommand): AgentChoice {
-  const kind = chooseOne("agent", textOption(parsed, "agent") ?? "react", KINDS) as AgentKindName;
+  const kind = chooseOne("agent", textOption(parsed, "agent") ?? "react", AGENT_KINDS) as AgentKindName;
   for (const [option, kinds] of Object.entries(OPTIONS))
     if (parsed.options[option] !== undefined && !kinds.includes(kind))
       throw new CliError(`\`--${option}\` is not for \`--agent ${kind}\``, `it is for ${kinds.join(" and ")}`);
