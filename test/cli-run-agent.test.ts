@@ -194,7 +194,7 @@ describe.concurrent("loom run", () => {
   test("shows the reply of a run whose rounds are used up, after what it had said", async () => {
     const calls = [{ name: "calculator", input: { expression: "6*7" } }];
     const place = await playing([{ text: "Let me check.", calls }, { calls }, { calls }]);
-    const { code, out } = await run(place, "--max-rounds", "2", "6*7?");
+    const { code, out } = await run(place, "--max-iterations", "2", "6*7?");
     expect([code, out]).toEqual([0, "Let me check.\nI have used my 2 rounds and have no answer.\n"]);
   });
 

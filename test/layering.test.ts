@@ -30,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   models: ["protocol"],
   context: ["protocol", "log", "models"],
   tools: ["protocol", "context"],
-  agents: [...running, "models", "context", "tools"],
+  agents: [...running, "models", "context", "tools", "observe"],
   observe: [...core, "log"],
   client: core,
   react: [...core, "client"],

@@ -4,9 +4,10 @@
  */
 import type { FinishOptions, Run } from "../engine/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
-import type { LanguageModel, ModelCallOptions, ModelMessage, ModelSettings } from "../models/model.ts";
+import type { LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
+import type { ThinkCallOptions } from "./think.ts";
 
 export const AGENT_KINDS = ["react", "tot", "got"] as const;
 
@@ -24,7 +25,7 @@ export interface AgentContext {
   /** The conversation before this run. */
   readonly history: readonly ModelMessage[];
   readonly settings: ModelSettings;
-  readonly callOptions: ModelCallOptions;
+  readonly callOptions: ThinkCallOptions;
   /** Where a failing model is said to have failed. */
   readonly stage: string;
   readonly onError: ((error: unknown, errorId: string) => void) | undefined;

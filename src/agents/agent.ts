@@ -17,16 +17,24 @@ import {
 } from "../engine/index.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
+import type { CompressionOptions } from "../context/compression/compression-options.ts";
+import type { Compressor } from "../context/compression/compressor.ts";
+import { createCompressor } from "../context/compression/create-compressor.ts";
+import type { Retriever } from "../context/retriever.ts";
 import type { LanguageModel, ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { parseModelName, resolveModel } from "../models/resolve-model.ts";
+import { Observation } from "../observe/observation.ts";
+import type { Observer } from "../observe/observer.ts";
 import { BoundedMap, LoomError } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
 import { flattenTools } from "./flatten-tools.ts";
+import { createFit } from "./create-fit.ts";
 import { createGot, type GotOptions } from "./got/got.ts";
 import { createReact, type ReactOptions } from "./react/react.ts";
+import { retrieveContext, type RetrievalOptions } from "./retrieve-context.ts";
 import { isBlank } from "./run-messages.ts";
 import { createTot, type TotOptions } from "./tot/tot.ts";
 
@@ -40,7 +48,13 @@ export interface CommonOptions {
   readonly apiKey?: string;
   readonly tools?: readonly Tool[];
   /** What the model is told before everything else. */
-  readonly system?: string;
+  readonly systemInstructions?: string;
+  /** Finds passages for each question before the model is asked. */
+  readonly retriever?: Retriever | RetrievalOptions;
+  /** Makes prompts fit the model when they grow too long; true for the defaults. */
+  readonly compression?: boolean | CompressionOptions;
+  /** Told of every run: traces, logs, metrics of another kind. */
+  readonly observers?: readonly Observer[];
   readonly history?: HistoryOptions;
   readonly settings?: ModelSettings;
   /** Retries, time-outs and limits of a model call. */
@@ -81,6 +95,8 @@ export class Agent {
   readonly #choice: ModelChoice;
   readonly #toolbox: Toolbox;
   readonly #reporter: ErrorReporter;
+  readonly #observation: Observation;
+  readonly #compressor: Compressor | undefined;
   readonly #conversations = new BoundedMap<Conversation>(MAX_CONVERSATIONS);
   #model: Promise<LanguageModel> | undefined;
 
@@ -89,6 +105,11 @@ export class Agent {
     this.#choice = chooseModel(options);
     this.#reporter = new ErrorReporter(options.onError);
     this.#kind = createKind(options);
+    this.#observation = new Observation(options.observers ?? [], {
+      onError: (error) => void this.#reporter.report(error),
+    });
+    const { compression = false } = options;
+    if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
     this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
   }
 
@@ -106,8 +127,11 @@ export class Agent {
   }
 
   /** What a session needs to be this agent's; also for `recoverOrphans`. */
-  serve(log: Log): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent">> {
+  serve(
+    log: Log,
+  ): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
+      ...this.#observation.tap(log),
       agent: this.kind,
       onRun: async (run, { source }) => {
         await this.carryOut(log, run, { source });
@@ -170,11 +194,13 @@ export class Agent {
     source: RunOrigin["source"],
     carryOut: AgentContext["carryOut"],
   ): Promise<AgentContext> {
-    const { system, settings = {}, callOptions = {}, onError } = this.#options;
+    const { settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const conversation = this.#recall(log, sessionId);
     const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
     this.#forgetOldest();
+    const system = await this.#composeSystem(log, run);
+    const compressor = this.#compressor;
     // A search offers tools now and then; a conversation with calls in it would have to offer them always.
     const history = this.kind === "react" ? before : flattenTools(before);
     const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
@@ -184,14 +210,27 @@ export class Agent {
       question,
       model,
       toolbox: this.#toolbox,
-      system: system === undefined || isBlank(system) ? undefined : system,
+      system,
       history,
       settings,
-      callOptions: { maxOutputCharacters: MAX_OUTPUT_CHARACTERS, ...callOptions },
+      callOptions: {
+        maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
+        ...callOptions,
+        ...(compressor === undefined ? {} : { fit: createFit(compressor, { sessionId, model }) }),
+      },
       stage: source === "execute" ? executed : "llm_stream",
       onError,
       carryOut,
     };
+  }
+
+  /** What the model is told first: the instructions, and what was found for the question. */
+  async #composeSystem(log: Log, run: Run): Promise<string | undefined> {
+    const { systemInstructions = "", retriever } = this.#options;
+    const options = retriever === undefined || "retriever" in retriever ? retriever : { retriever };
+    const found = options === undefined ? undefined : await retrieveContext(log, run, options);
+    const parts = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
+    return parts.length === 0 ? undefined : parts.join("\n\n");
   }
 
   #recall(log: Log, sessionId: string): Conversation {

@@ -7,12 +7,14 @@
  * finished is not asked for again. Within a run no two calls of tools have the same id.
  */
 import { describeError, type NodeRun, type Pushed, type Run } from "../engine/index.ts";
+import type { Prompt } from "../context/compression/compressor.ts";
 import { callModel } from "../models/call-model.ts";
 import type {
   AssistantPart,
   LanguageModel,
   ModelCallOptions,
   ModelListener,
+  ModelMessage,
   ModelRequest,
   ModelResult,
   ModelToolCall,
@@ -27,7 +29,18 @@ export interface Thought {
   readonly calls: readonly ModelToolCall[];
 }
 
-export interface ThinkOptions extends ModelCallOptions {
+/** How a model is called, and what is done to a prompt before it is sent. */
+export interface ThinkCallOptions extends ModelCallOptions {
+  /** Makes a prompt fit the model, and writes what it did within the span. */
+  readonly fit?: (prompt: Prompt, place: FitPlace) => Promise<readonly ModelMessage[]>;
+}
+
+export interface FitPlace {
+  readonly span: NodeRun;
+  readonly signal: AbortSignal;
+}
+
+export interface ThinkOptions extends ThinkCallOptions {
   /** Where a failure is said to have happened. */
   readonly stage: string;
   readonly signal: AbortSignal;
@@ -43,7 +56,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, label, ...options }: ThinkOptions,
+  { stage, run, channel, label, fit, ...options }: ThinkOptions,
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
@@ -96,7 +109,8 @@ export async function think(
     },
   };
   try {
-    const result = await callModel(model, request, listener, options);
+    const messages = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
+    const result = await callModel(model, { ...request, messages }, listener, options);
     if (run.isBehind) await waitForRoom();
     call.end(result);
     const content = result.content.map((part) =>

@@ -68,7 +68,7 @@ export const RUN: Command = {
     model: { value: "P/M", about: "provider and model, as openai/gpt-5 (default $LOOM_MODEL, or offline)" },
     "base-url": { value: "URL", about: "where the provider is, for servers that speak like OpenAI" },
     system: { value: "TEXT", about: "what the model is told before everything else" },
-    "max-rounds": {
+    "max-iterations": {
       value: "N",
       about: "react: rounds of thinking and acting at most (default 25); got: of each task (10)",
     },

@@ -257,12 +257,15 @@ export class Inbox {
 export function readOrigin(body: JsonObject): Partial<RunOrigin> {
   const source = readText(body, "source");
   if (source !== undefined && source !== "execute" && source !== "stream") throw invalid("`source` is unknown");
+  const { context } = body;
+  if (context != null && !isJsonObject(context)) throw invalid("`context` must be an object");
   return {
     runId: readName(body, "run_id"),
     requestId: readName(body, "request_id"),
     message: readText(body, "message"),
     agent: readName(body, "agent"),
     source,
+    context: context ?? undefined,
   } as Partial<RunOrigin>;
 }
 

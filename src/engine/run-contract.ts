@@ -26,6 +26,8 @@ export interface RunOrigin {
   readonly message?: string | undefined;
   readonly agent?: string | undefined;
   readonly source?: RunStartEvent["source"] | undefined;
+  /** The caller's own, for whoever observes the run: kept in the log. */
+  readonly context?: JsonObject | undefined;
 }
 
 export interface EmitOptions {

@@ -95,10 +95,10 @@ export class Run {
 
   /** Writes the first record of the run. */
   start(origin: RunOrigin, settle?: Settle): Pushed {
-    const { runId, message, agent, source, requestId } = origin;
+    const { runId, message, agent, source, requestId, context } = origin;
     const event = this.#writer.check({
       type: "run_start",
-      ...given({ run_id: runId, message, agent, contiguous: true, source, request_id: requestId }),
+      ...given({ run_id: runId, message, agent, contiguous: true, source, request_id: requestId, context }),
     });
     return this.#writer.write([{ event }], {
       settle: settle === undefined ? [] : [settle(this.#host.sequencer.nextId)],

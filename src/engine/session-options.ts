@@ -1,7 +1,7 @@
 /**
  * What a session can be told, and what it does when it is told nothing.
  */
-import { LOG_LIMITS } from "../log/log.ts";
+import { LOG_LIMITS, type LogEntry } from "../log/log.ts";
 import type { LoomError } from "../protocol/index.ts";
 import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";
@@ -41,6 +41,10 @@ export interface SessionOptions extends RecoveryOptions {
   readonly repairMs?: number;
   /** Pauses between two looks into the inbox while records are being written. */
   readonly inboxMs?: number;
+  /** Told what has become durable, in order, from the first record on: also of what is put right while it opens. */
+  readonly onCommit?: (entries: readonly LogEntry[]) => void;
+  /** Told once that this process writes the session no more, or could not open it. */
+  readonly onEnd?: (sessionId: string) => void;
   /** Carries out messages that were enqueued, by whomever. Without it they wait for a session that has one. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
   /** The agent's name in runs of messages that name none. */

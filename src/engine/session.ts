@@ -58,6 +58,7 @@ export class Session implements AsyncDisposable {
   #turn: Promise<unknown> = Promise.resolve();
   #live: Run | undefined;
   #stopped: LoomError | undefined;
+  #hasEnded = false;
   #closing: Promise<void> | undefined;
   #unwatch: () => void = () => undefined;
 
@@ -68,6 +69,7 @@ export class Session implements AsyncDisposable {
     this.#options = { ...SESSION_DEFAULTS, ...options };
     this.#now = options.now ?? Date.now;
     this.#reporter = new ErrorReporter(options.onError);
+    if (options.onCommit !== undefined) this.#listeners.add(options.onCommit);
     this.#drivers = new Drivers(this.#reporter);
     this.#keeper = new LeaseKeeper(log, lease, {
       ttlMs: this.#options.ttlMs,
@@ -142,6 +144,7 @@ export class Session implements AsyncDisposable {
       return session;
     } catch (error) {
       await log.release(lease).catch(() => undefined);
+      options.onEnd?.(sessionId);
       throw error;
     }
   }
@@ -251,7 +254,7 @@ export class Session implements AsyncDisposable {
     this.#keeper.stop();
     // A lease that cannot be given back runs out.
     await this.log.release(this.#keeper.lease).catch(() => undefined);
-    this.#ended.resolve({ reason: "closed" });
+    this.#end({ reason: "closed" });
   }
 
   /** The process stays for a run, for those who wait for one, and for messages it has an agent for. */
@@ -268,7 +271,16 @@ export class Session implements AsyncDisposable {
     this.#live?.die(error);
     this.#live = undefined;
     this.#turns.refuseAll(error);
-    this.#ended.resolve({ reason: "fenced", error });
+    this.#end({ reason: "fenced", error });
+  }
+
+  /** The first time it does; a session that was closed can still be fenced. */
+  #end(end: SessionEnd): void {
+    this.#ended.resolve(end);
+    const { onEnd } = this.#options;
+    if (onEnd === undefined || this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#reporter.tell([onEnd], this.sessionId);
   }
 
   #stopTimers(): void {

@@ -36,7 +36,8 @@ export class Turns {
   }
 
   /** Puts a message behind the others, durably; the promise is of its run. Code `queue_full`. */
-  async enqueue({ runId, requestId, message, agent, source }: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
+  async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
+    const { runId, requestId, message, agent, source, context } = origin;
     const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
     if (inbox.queue.length >= maxQueuedRuns)
       throw new LoomError("queue_full", `${maxQueuedRuns} messages wait already`, { limit: maxQueuedRuns });
@@ -46,6 +47,7 @@ export class Turns {
       ...(message === undefined ? {} : { message }),
       ...(agent === undefined ? {} : { agent }),
       ...(source === undefined ? {} : { source }),
+      ...(context === undefined ? {} : { context }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body });

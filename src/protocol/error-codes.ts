@@ -15,6 +15,14 @@ export const ERROR_CODES = {
   model_stream_cut: "execution",
   iteration_limit: "execution",
   approval_expired: "timeout",
+  // What the model is sent.
+  retrieval_failed: "execution",
+  retrieval_timeout: "timeout",
+  compression_failed: "execution",
+  prompt_too_large: "execution",
+  // The knowledge base.
+  unreadable_document: "validation",
+  document_too_large: "validation",
   interrupted: "system",
   run_failed: "execution",
   cancelled: "execution",

@@ -24,6 +24,8 @@ export interface RunStartEvent {
   readonly source?: "execute" | "stream";
   /** The caller's id for the request */
   readonly request_id?: string;
+  /** What the caller wants told with every callback of the run; kept in the log */
+  readonly context?: JsonObject;
 }
 
 /** A node run started (001 §4.2). */
@@ -446,7 +448,7 @@ export interface ErrorEvent {
   /** Stable code of the error */
   readonly code?: string;
   /** Where it happened */
-  readonly stage?: "llm_generate" | "llm_generate_with_tools" | "llm_stream" | "tool_execute" | "iteration_limit" | (string & {});
+  readonly stage?: "llm_generate" | "llm_generate_with_tools" | "llm_stream" | "tool_execute" | "iteration_limit" | "retrieval" | "compression" | (string & {});
   /** Class of the error (003) */
   readonly error_type?: "validation" | "execution" | "timeout" | "system";
   /** True when trying again may help */
@@ -465,7 +467,7 @@ export interface RetrievalCompleteEvent {
   /** What was searched for */
   readonly query?: string;
   /** What was found, for references */
-  readonly sources?: readonly { readonly title: string; readonly uri?: string; readonly snippet?: string; readonly score?: number }[];
+  readonly sources?: readonly { readonly title: string; readonly uri?: string; readonly snippet?: string; readonly score?: number; readonly ref?: number; readonly first_line?: number; readonly last_line?: number }[];
 }
 
 /** The context sent to the model was compressed (001 §8). */
@@ -475,6 +477,14 @@ export interface CompressionAppliedEvent {
   readonly before_tokens: number;
   /** Tokens after */
   readonly after_tokens: number;
+  /** How: the oldest turns were summarised, or left out whole since no summary could be had */
+  readonly method?: "summary" | "drop" | (string & {});
+  /** Messages that are no longer sent */
+  readonly covered_messages?: number;
+  /** Digest of those messages: tells where the summary fits */
+  readonly covered_digest?: string;
+  /** What is sent in their place */
+  readonly summary?: string;
 }
 
 /** A model was called (001 §8). */
@@ -617,7 +627,7 @@ export interface LoomEventMap {
 
 /** From the type to its form, as a text. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
@@ -650,9 +660,9 @@ export const LOOM_EVENT_FORMS = {
   "image": "001 §8#url:s media_type?s alt?s",
   "todo_list": "001 §8#list_id:s title?s items:[{id:s text:s completed:b}",
   "todo_update": "001 §8#list_id:s item_id:s completed?b text?s",
-  "error": "001 §8#message:s code?s stage?~llm_generate|llm_generate_with_tools|llm_stream|tool_execute|iteration_limit error_type?=validation|execution|timeout|system recoverable?b call_id?s details?m",
-  "retrieval_complete": "001 §8#doc_count:i0 query?s sources?[{title:s uri?s snippet?s score?n}",
-  "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0",
+  "error": "001 §8#message:s code?s stage?~llm_generate|llm_generate_with_tools|llm_stream|tool_execute|iteration_limit|retrieval|compression error_type?=validation|execution|timeout|system recoverable?b call_id?s details?m",
+  "retrieval_complete": "001 §8#doc_count:i0 query?s sources?[{title:s uri?s snippet?s score?n ref?i0 first_line?i0 last_line?i0}",
+  "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0 method?~summary|drop covered_messages?i0 covered_digest?s summary?s",
   "llm_start": "001 §8#llm_call_id:s model?s attempt?i0",
   "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s duration_ms?n0",
   "foreign": "001 §8#dialect:s frame:j",

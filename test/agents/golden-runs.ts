@@ -57,7 +57,7 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
     source: "002: reaching the limit is an error with its own stage, then a best-effort finish",
     message: "Count for ever",
     turns: [{ calls: [{ name: "add", input: { a: 0, b: 1 }, id: "call_1" }] }, { text: "I came as far as 1." }],
-    options: { maxRounds: 1 },
+    options: { maxIterations: 1 },
   },
   {
     name: "agent-model-fails",
@@ -102,7 +102,7 @@ export async function playGoldenRun({
   const actor = agent({
     model: new ScriptedModel(turns),
     tools,
-    system: "Be brief.",
+    systemInstructions: "Be brief.",
     ...options,
   });
   await using session = await actor.openSession(log, "sess-agent", { now: () => NOW });

@@ -17,7 +17,7 @@ async function setUp(wire: ProviderWire, ...turns: readonly ServerTurn[]) {
   const actor = agent({
     model: stage.model,
     tools,
-    system: "Be brief.",
+    systemInstructions: "Be brief.",
     ...(wire.settings === undefined ? {} : { settings: wire.settings }),
     callOptions: { retryMs: 1, idleTimeoutMs: 5000 },
   });

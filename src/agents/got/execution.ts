@@ -22,7 +22,7 @@ export interface GotLimits {
   readonly concurrency: number;
   readonly attempts: number;
   readonly retryMs: number;
-  readonly maxRounds: number;
+  readonly maxIterations: number;
   readonly maxCharacters: number;
 }
 

@@ -48,7 +48,7 @@ describe("a graph of thoughts that goes on with other options", () => {
       { adaptive: true, maxTotalNodes: 7 },
       { adaptive: true, maxTotalNodes: 7 },
     ],
-    [{ adaptive: true }, { adaptive: false, maxRounds: 0 }],
+    [{ adaptive: true }, { adaptive: false, maxIterations: 0 }],
     [{ adaptive: false }, { adaptive: true }],
   ])("from %o to %o ends all it had planned, once, and plans no more than it may", async (first, second) => {
     const records = await record(first);

@@ -44,7 +44,7 @@ describe("tools within thoughts", () => {
         // It calls to the last, whatever it is told.
         return toolChoice?.type === "none" ? { text: "Two.", ...call } : call;
       },
-      { maxRounds: 3 },
+      { maxIterations: 3 },
     );
     expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
     expect(stage.ran).toHaveLength(3);

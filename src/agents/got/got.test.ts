@@ -292,7 +292,7 @@ describe("a graph of thoughts", () => {
     [{ concurrency: 1.5 }, "`concurrency` must be"],
     [{ attempts: Infinity }, "`attempts` must be"],
     [{ retryMs: -1 }, "`retryMs` must be"],
-    [{ maxRounds: "3" as unknown as number }, "`maxRounds` must be"],
+    [{ maxIterations: "3" as unknown as number }, "`maxIterations` must be"],
     [{ maxCharacters: 10 ** 9 }, "`maxCharacters` must be"],
     [{ adaptive: "yes" as unknown as boolean }, "`adaptive` must be"],
   ])("refuses options that make no sense: %o", (options, message) => {

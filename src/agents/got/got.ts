@@ -25,7 +25,7 @@ export interface GotOptions {
   /** Before the second try; each pause is twice the one before, up to ten minutes. */
   readonly retryMs?: number;
   /** Rounds in which a node may use tools. Code `iteration_limit`. */
-  readonly maxRounds?: number;
+  readonly maxIterations?: number;
   /** What the model may say in one call before the answer, reasoning included. Code `model_output_too_large`. */
   readonly maxCharacters?: number;
 }
@@ -39,7 +39,7 @@ const DEFAULTS: Readonly<Numbers> = {
   concurrency: 8,
   attempts: 2,
   retryMs: 500,
-  maxRounds: 10,
+  maxIterations: 10,
   maxCharacters: 150_000,
 };
 
@@ -51,7 +51,7 @@ const RANGES: { readonly [K in keyof Numbers]: readonly [from: number, to: numbe
   concurrency: [1, 1000],
   attempts: [1, 100],
   retryMs: [0, 60_000],
-  maxRounds: [0, 1000],
+  maxIterations: [0, 1000],
   maxCharacters: [1, 150_000],
 };
 

@@ -33,14 +33,14 @@ export async function thinkWithTools(
   const { toolbox, limits, run } = context;
   const { signal } = node;
   // One call, whose text is the result: it is remembered with it.
-  const hasRounds = toolbox.names.length > 0 && limits.maxRounds > 0;
+  const hasRounds = toolbox.names.length > 0 && limits.maxIterations > 0;
   if (!hasRounds && !part.has("think-1")) {
     const thought = await askModel(context, signal, part.span, "think-1", asked);
     return readText(context, part, thought);
   }
   const messages = [...asked];
   for (let round = 1; ; round++) {
-    const isLast = round > limits.maxRounds;
+    const isLast = round > limits.maxIterations;
     const turn = await part.once(`think-${round}`, async (inner): Promise<Json> => {
       closeCallsOf(run, part.span.name);
       const prompt: readonly ModelMessage[] = isLast
@@ -50,7 +50,7 @@ export async function thinkWithTools(
         tools: toolbox.describe(),
         ...(isLast ? { toolChoice: "none" } : {}),
       });
-      if (isLast) reportLimit(inner, limits.maxRounds);
+      if (isLast) reportLimit(inner, limits.maxIterations);
       const wantsTools = thought.calls.length > 0 && !isLast;
       if (!wantsTools) return { content: [{ type: "text", text: readText(context, inner, thought) }] };
       return toTurn(thought) as unknown as Json;
@@ -88,8 +88,8 @@ function toTurn({ content, calls }: Thought): Turn {
   return { content, ...(malformed.length === 0 ? {} : { malformed: Object.fromEntries(malformed) }) };
 }
 
-function reportLimit(part: Part, maxRounds: number): void {
-  const message = `the thought has used its ${maxRounds} rounds; its result is what it has`;
+function reportLimit(part: Part, maxIterations: number): void {
+  const message = `the thought has used its ${maxIterations} rounds; its result is what it has`;
   part.conclude(createComplaint("iteration_limit", message, "iteration_limit"));
 }
 

@@ -13,7 +13,7 @@ import { toResult } from "../run-messages.ts";
 import { think } from "../think.ts";
 
 export interface ReactContext extends AgentContext {
-  readonly maxRounds: number;
+  readonly maxIterations: number;
   /** The tool whose arguments are the answer, where the answer has a form. */
   readonly answerTool: string | undefined;
   /** The node run that was entered last: that of a reply which nobody has streamed. */
@@ -45,13 +45,13 @@ export function createReactGraph(context: ReactContext) {
     channels,
     start: "think",
     // Each round is three steps, and each limit is told by its own name.
-    maxSteps: 3 * context.maxRounds + 10,
+    maxSteps: 3 * context.maxIterations + 10,
     nodes: {
       think: async (state, node) => {
         closeForgotten(context.run);
         context.lastNodeId = node.span.nodeId;
-        const isLast = state.round >= context.maxRounds;
-        if (state.round === context.maxRounds) reportLimit(node, context.maxRounds);
+        const isLast = state.round >= context.maxIterations;
+        if (state.round === context.maxIterations) reportLimit(node, context.maxIterations);
         const { content, calls, result } = await think(
           node.span,
           context.model,
@@ -108,13 +108,13 @@ export function createReactGraph(context: ReactContext) {
       think: ({ messages, round }) => {
         const last = messages.at(-1);
         const hasCalls = last !== undefined && listCallIds(last).length > 0;
-        if (context.answerTool === undefined) return hasCalls && round < context.maxRounds ? "act" : END;
+        if (context.answerTool === undefined) return hasCalls && round < context.maxIterations ? "act" : END;
         // An answer without its form is asked for again.
         return hasCalls ? "act" : "observe";
       },
       act: "observe",
       // A model that will not give its answer the form it must have is given up on.
-      observe: ({ answer, round }) => (answer === null && round < context.maxRounds + ANSWER_TRIES ? "think" : END),
+      observe: ({ answer, round }) => (answer === null && round < context.maxIterations + ANSWER_TRIES ? "think" : END),
     },
   });
 }
@@ -155,10 +155,10 @@ function closeForgotten(run: ReactContext["run"]): void {
   if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });
 }
 
-function reportLimit(node: NodeContext, maxRounds: number): void {
+function reportLimit(node: NodeContext, maxIterations: number): void {
   void node.span.emit({
     type: "error",
-    message: `the agent has used its ${maxRounds} rounds; it answers with what it has`,
+    message: `the agent has used its ${maxIterations} rounds; it answers with what it has`,
     code: "iteration_limit",
     stage: "iteration_limit",
     recoverable: true,

@@ -92,7 +92,7 @@ describe("a ReAct agent", () => {
 
   it("remembers the turns before, from the log", async () => {
     const stage = await setStage([{ calls: [add(1, 2, "x")] }, { text: "3." }, { text: "You said: add." }], {
-      system: "Be brief.",
+      systemInstructions: "Be brief.",
     });
     await (
       await stage.ask("Add 1 and 2")
@@ -106,7 +106,7 @@ describe("a ReAct agent", () => {
 
     // Another process has only the log.
     await stage.session.close();
-    const other = await setStage([{ text: "Again: add." }], { log: stage.log, system: "Be brief." });
+    const other = await setStage([{ text: "Again: add." }], { log: stage.log, systemInstructions: "Be brief." });
     await (
       await other.ask("And again?")
     ).ended;
@@ -167,7 +167,7 @@ describe("a ReAct agent", () => {
 
   it("answers with what it has when its rounds are used up", async () => {
     const script = Array.from({ length: 2 }, (_, index) => ({ calls: [add(index, 1)] }));
-    const stage = await setStage([...script, { text: "I know this much." }], { maxRounds: 2 });
+    const stage = await setStage([...script, { text: "I know this much." }], { maxIterations: 2 });
     const run = await stage.ask("Go on for ever");
     expect(await run.ended).toMatchObject({ status: "completed" });
     const records = await stage.read();
@@ -180,7 +180,7 @@ describe("a ReAct agent", () => {
     const stage = await setStage(
       (_, turn) => ({ ...(turn === 0 ? { text: "Let me see. " } : {}), calls: [add(1, 1)] }),
       {
-        maxRounds: 3,
+        maxIterations: 3,
       },
     );
     const run = await stage.ask("Go on for ever");
@@ -280,7 +280,7 @@ describe("a ReAct agent", () => {
 
   it("keeps blank texts out of the conversation, and answers none", async () => {
     const stage = await setStage([{ text: " \n", calls: [add(1, 2)] }, { text: "3." }, { text: "Still here." }], {
-      system: " ",
+      systemInstructions: " ",
     });
     await (
       await stage.ask("Add")
@@ -377,7 +377,7 @@ describe("an answer that has a form", () => {
   });
 
   it("is given up on when the model never gives it", async () => {
-    const stage = await setStage(() => ({ text: "No." }), { answer, maxRounds: 2 });
+    const stage = await setStage(() => ({ text: "No." }), { answer, maxIterations: 2 });
     const run = await stage.ask("Add");
     expect(await run.ended).toMatchObject({ status: "error", code: "iteration_limit" });
     expect(stage.model.requests.length).toBeLessThan(8);

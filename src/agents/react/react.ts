@@ -10,7 +10,7 @@ import { createReactGraph, type ReactContext, type ReactState } from "./react-gr
 
 export interface ReactOptions {
   /** Rounds of thinking and acting; then it answers with what it has. Code `iteration_limit`. */
-  readonly maxRounds?: number;
+  readonly maxIterations?: number;
   /** Gives the answer a form: the reply is JSON that fits it. */
   readonly answer?: AnswerForm;
 }
@@ -25,15 +25,15 @@ export interface AnswerForm {
 const MAX_ROUNDS = 25;
 const ANSWER_TOOL = "final_answer";
 
-export function createReact({ answer, maxRounds = MAX_ROUNDS }: ReactOptions): AgentKind {
-  if (!Number.isSafeInteger(maxRounds) || maxRounds < 0)
-    throw new LoomError("graph_invalid", `\`maxRounds\` must be a whole number from 0 on, not ${maxRounds}`);
+export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions): AgentKind {
+  if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
+    throw new LoomError("graph_invalid", `\`maxIterations\` must be a whole number from 0 on, not ${maxIterations}`);
   const answerTool = answer === undefined ? undefined : ANSWER_TOOL;
   return {
     name: "react",
     tools: answer === undefined ? [] : [createAnswerTool(answer)],
     async answer(agentContext) {
-      const context: ReactContext = { ...agentContext, maxRounds, answerTool };
+      const context: ReactContext = { ...agentContext, maxIterations, answerTool };
       const messages = [{ role: "user", content: [{ type: "text", text: context.question }] }] as const;
       const state = await context.carryOut(createReactGraph(context), { messages });
       return describeAnswer(state, context);
@@ -42,7 +42,7 @@ export function createReact({ answer, maxRounds = MAX_ROUNDS }: ReactOptions): A
 }
 
 function describeAnswer({ answer, round, messages }: ReactState, context: ReactContext): FinishOptions {
-  const { lastNodeId: nodeId, maxRounds, answerTool } = context;
+  const { lastNodeId: nodeId, maxIterations, answerTool } = context;
   if (answer !== null) return { reply: JSON.stringify(answer), nodeId };
   if (answerTool !== undefined)
     throw new LoomError("iteration_limit", "the model did not give its answer the form it must have", {
@@ -51,8 +51,8 @@ function describeAnswer({ answer, round, messages }: ReactState, context: ReactC
   const last = messages.at(-1);
   const hasText = last?.role === "assistant" && last.content.some(({ type }) => type === "text");
   // A model that calls tools to the last has still to be answered for.
-  if (hasText || round < maxRounds) return {};
-  return { reply: `I have used my ${maxRounds} rounds and have no answer.`, nodeId };
+  if (hasText || round < maxIterations) return {};
+  return { reply: `I have used my ${maxIterations} rounds and have no answer.`, nodeId };
 }
 
 function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Tool {

@@ -43,7 +43,7 @@ export async function assembleAgent(
       model,
       tools,
       onError,
-      ...(system === undefined ? {} : { system }),
+      ...(system === undefined ? {} : { systemInstructions: system }),
     }),
     warnings: servers === undefined ? [] : describeServers(servers),
     [Symbol.asyncDispose]: async () => servers?.close(),

@@ -5,15 +5,15 @@ import { CliError, type ParsedCommand, textOption } from "../command.ts";
 
 /** What was said about it; what was not is left to the agent. */
 export type AgentChoice =
-  | ({ readonly kind: "react" } & Pick<ReactOptions, "maxRounds">)
+  | ({ readonly kind: "react" } & Pick<ReactOptions, "maxIterations">)
   | ({ readonly kind: "tot" } & Pick<TotOptions, "strategy" | "beam" | "candidates" | "maxThoughts">)
-  | ({ readonly kind: "got" } & Pick<GotOptions, "adaptive" | "maxRounds">);
+  | ({ readonly kind: "got" } & Pick<GotOptions, "adaptive" | "maxIterations">);
 
 const STRATEGIES: readonly string[] = ["breadth", "depth"];
 
 /** The agents that each option is for. */
 const OPTIONS: { readonly [option: string]: readonly AgentKindName[] } = {
-  "max-rounds": ["react", "got"],
+  "max-iterations": ["react", "got"],
   search: ["tot"],
   beam: ["tot"],
   candidates: ["tot"],
@@ -36,10 +36,10 @@ export function readAgentChoice(parsed: ParsedCommand): AgentChoice {
     const given = textOption(parsed, option);
     return given === undefined ? {} : ({ [key]: readCount(option, given, most) } as { readonly [P in K]: number });
   };
-  if (kind === "react") return { kind, ...count("maxRounds", "max-rounds", MOST_ROUNDS) };
+  if (kind === "react") return { kind, ...count("maxIterations", "max-iterations", MOST_ROUNDS) };
   if (kind === "got") {
     const adaptive = parsed.options["adaptive"] === true;
-    return { kind, ...(adaptive ? { adaptive } : {}), ...count("maxRounds", "max-rounds", MOST_ROUNDS) };
+    return { kind, ...(adaptive ? { adaptive } : {}), ...count("maxIterations", "max-iterations", MOST_ROUNDS) };
   }
   const search = textOption(parsed, "search");
   const strategy = search === undefined ? undefined : chooseOne("search", search, STRATEGIES);

@@ -61,7 +61,7 @@ describe("readRunOptions", () => {
 
   test("says nothing of an agent that it was not told", async () => {
     expect((await read(["hi"])).agent).toEqual({ kind: "react" });
-    expect((await read(["--max-rounds", "3", "hi"])).agent).toEqual({ kind: "react", maxRounds: 3 });
+    expect((await read(["--max-iterations", "3", "hi"])).agent).toEqual({ kind: "react", maxIterations: 3 });
     expect((await read(["--agent", "tot", "hi"])).agent).toEqual({ kind: "tot" });
     const tot = ["--agent", "tot", "--search", "breadth", "--beam", "2", "--candidates", "9", "--max-thoughts", "50"];
     expect((await read([...tot, "hi"])).agent).toEqual({
@@ -72,8 +72,8 @@ describe("readRunOptions", () => {
       maxThoughts: 50,
     });
     expect((await read(["--agent", "got", "hi"])).agent).toEqual({ kind: "got" });
-    const got = ["--agent", "got", "--adaptive", "--max-rounds", "4", "hi"];
-    expect((await read(got)).agent).toEqual({ kind: "got", adaptive: true, maxRounds: 4 });
+    const got = ["--agent", "got", "--adaptive", "--max-iterations", "4", "hi"];
+    expect((await read(got)).agent).toEqual({ kind: "got", adaptive: true, maxIterations: 4 });
   });
 
   test("goes on with the same agent", async () => {
@@ -97,14 +97,14 @@ describe("readRunOptions", () => {
     ["the message is empty", [], "\n"],
     ["`--agent dog` is not known", ["--agent", "dog", "hi"]],
     ["`--approve maybe` is not known", ["--approve", "maybe", "hi"]],
-    ["`--max-rounds 0` is not a number", ["--max-rounds", "0", "hi"]],
+    ["`--max-iterations 0` is not a number", ["--max-iterations", "0", "hi"]],
     ["`--search wide` is not known", ["--agent", "tot", "--search", "wide", "hi"]],
     ["`--beam 0` is not a number from 1 to 2000", ["--agent", "tot", "--beam", "0", "hi"]],
     ["`--max-thoughts 1e9` is not a number", ["--agent", "tot", "--max-thoughts", "1e9", "hi"]],
     ["`--beam` is not for `--search depth`", ["--agent", "tot", "--search", "depth", "--beam", "2", "hi"]],
     ["`--search` is not for `--agent react`", ["--search", "depth", "hi"]],
     ["`--adaptive` is not for `--agent tot`", ["--agent", "tot", "--adaptive", "hi"]],
-    ["`--max-rounds` is not for `--agent tot`", ["--agent", "tot", "--max-rounds", "2", "hi"]],
+    ["`--max-iterations` is not for `--agent tot`", ["--agent", "tot", "--max-iterations", "2", "hi"]],
     ["`--beam` is not for `--agent got`", ["--agent", "got", "--beam", "2", "hi"]],
     ["`--modes` chooses frames", ["--modes", "tools", "hi"]],
     ['there is no stream mode "x"', ["--json", "--modes", "tools,x", "hi"]],

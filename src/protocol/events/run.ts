@@ -30,6 +30,11 @@ export const run_start = defineEvent({
     ),
     source: additional(oneOf("execute", "stream"), "Path of 002 the run was started on", "运行来自 002 的哪条路径"),
     request_id: additional(string, "The caller's id for the request", "调用方的请求 ID"),
+    context: additional(
+      map,
+      "What the caller wants told with every callback of the run; kept in the log",
+      "调用方上下文：随本运行的每个回调给出，并写入日志",
+    ),
   },
 });
 
@@ -86,7 +91,15 @@ export const error = defineEvent({
     message: required(string, "What went wrong, for people, without a stack", "面向用户的错误信息（不含堆栈）"),
     code: optional(string, "Stable code of the error", "错误代码"),
     stage: optional(
-      openSet("llm_generate", "llm_generate_with_tools", "llm_stream", "tool_execute", "iteration_limit"),
+      openSet(
+        "llm_generate",
+        "llm_generate_with_tools",
+        "llm_stream",
+        "tool_execute",
+        "iteration_limit",
+        "retrieval",
+        "compression",
+      ),
       "Where it happened",
       "出错阶段",
     ),
@@ -130,6 +143,9 @@ export const retrieval_complete = defineEvent({
           uri: optional(string, "Where it is", "文档地址"),
           snippet: optional(string, "The passage that matched", "命中片段"),
           score: optional({ kind: "number" }, "How well it matched", "匹配得分"),
+          ref: optional(count, "Number the answer refers to it by, as in [1]", "答案中的引用编号，如 [1]"),
+          first_line: optional(count, "Where the passage begins, in lines from 1", "片段起始行（从 1 起）"),
+          last_line: optional(count, "Where it ends", "片段结束行"),
         }),
       ),
       "What was found, for references",
@@ -144,5 +160,13 @@ export const compression_applied = defineEvent({
   fields: {
     before_tokens: required(count, "Tokens before", "压缩前 token 数"),
     after_tokens: required(count, "Tokens after", "压缩后 token 数"),
+    method: additional(
+      openSet("summary", "drop"),
+      "How: the oldest turns were summarised, or left out whole since no summary could be had",
+      "方式：summary 为摘要最早的轮次，drop 为无法摘要时整轮丢弃",
+    ),
+    covered_messages: additional(count, "Messages that are no longer sent", "不再发送的消息数"),
+    covered_digest: additional(string, "Digest of those messages: tells where the summary fits", "这些消息的摘要值"),
+    summary: additional(string, "What is sent in their place", "替代它们的摘要文本"),
   },
 });

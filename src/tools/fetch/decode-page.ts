@@ -3,7 +3,7 @@
  */
 import type { Buffer } from "node:buffer";
 import { LoomError } from "../../protocol/index.ts";
-import { readHtml } from "./read-html.ts";
+import { readHtml } from "../../context/read-html.ts";
 
 const TEXT_TYPE =
   /^(?:text\/.*|application\/(?:.*\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-javascript|x-ndjson|x-yaml|jsonl|graphql|sql|x-sh|x-www-form-urlencoded)|image\/svg\+xml|message\/.*)$/;
