@@ -11,6 +11,7 @@ export { defineTool, type ToolDefinition } from "./define-tool.ts";
 export { describeInput } from "./describe-input.ts";
 export { createFetchTool, type FetchToolOptions } from "./fetch/create-fetch-tool.ts";
 export { createFileTools, type FileToolOptions } from "./files/create-file-tools.ts";
+export { type CollectionSearcher, createKnowledgeTool, type KnowledgeToolOptions } from "./knowledge-tool.ts";
 export type { McpApproval, McpToolHints } from "./mcp/create-mcp-tool.ts";
 export type { McpServerLimits, McpServerState, McpServerStatus } from "./mcp/mcp-server.ts";
 export { type McpOptions, type McpServers, openMcpServers } from "./mcp/open-mcp-servers.ts";

@@ -27,7 +27,14 @@ const MAX_PIECE = 32 * 1024;
 const MAX_MESSAGE = 1000;
 /** Bytes of all that one call shows. Code `event_too_large`. */
 const MAX_SHOWN_TOTAL = 8 * 1024 * 1024;
-const SHOWN: ReadonlySet<string> = new Set(["data", "image", "todo_list", "todo_update", "custom"]);
+const SHOWN: ReadonlySet<string> = new Set([
+  "data",
+  "image",
+  "todo_list",
+  "todo_update",
+  "retrieval_complete",
+  "custom",
+]);
 
 interface Waiting {
   event: LoomEvent;

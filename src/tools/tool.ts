@@ -8,12 +8,19 @@ import type {
   ImageEvent,
   Json,
   JsonObject,
+  RetrievalCompleteEvent,
   TodoListEvent,
   TodoUpdateEvent,
 } from "../protocol/index.ts";
 
 /** Something for people to look at, beside the result the model is told. */
-export type ShownEvent = DataEvent | ImageEvent | TodoListEvent | TodoUpdateEvent | CustomEvent;
+export type ShownEvent =
+  | DataEvent
+  | ImageEvent
+  | TodoListEvent
+  | TodoUpdateEvent
+  | RetrievalCompleteEvent
+  | CustomEvent;
 
 export interface ToolContext {
   readonly callId: string;

@@ -1,0 +1,349 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSqliteLog } from "../../log/index.ts";
+import { type KnowledgeBase, openKnowledgeBase } from "./knowledge-base.ts";
+
+let folder: string;
+let base: KnowledgeBase;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "loom-kb-"));
+  base = await openKnowledgeBase(":memory:");
+});
+afterEach(async () => {
+  await base.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A file of the folder, with a date long ago unless it is to look fresh. */
+function write(name: string, text: string | Uint8Array, date = new Date(2020, 1, 1)): string {
+  const path = join(folder, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, text);
+  utimesSync(path, date, date);
+  return path;
+}
+
+const urisOf = async (query: string, collection?: string): Promise<string[]> =>
+  (await base.search(query, collection === undefined ? {} : { collection })).map(({ uri }) => uri);
+
+describe("adding", () => {
+  it("reads a folder, says how far it is, and finds what is in it", async () => {
+    write("a.md", "# Otters\nOtters hold hands.");
+    write("deep/er/b.txt", "Badgers dig.");
+    write("c.html", "<title>Foxes</title><h1>Foxes</h1><p>Foxes bark.</p>");
+    write("picture.png", Buffer.from([1, 0, 2]));
+    write(".hidden/x.md", "hedgehog");
+    write("node_modules/x.md", "hedgehog");
+    const progress: [number, number][] = [];
+    const report = await base.add(folder, { onProgress: (done, total) => progress.push([done, total]) });
+    expect(report).toEqual({ added: 3, updated: 0, unchanged: 0, removed: 0, skipped: 1, failed: [], failedCount: 0 });
+    expect(progress).toEqual([
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ]);
+    expect(await base.search("otter")).toMatchObject([
+      { title: "Otters", uri: join(folder, "a.md"), firstLine: 1, lastLine: 2, collection: "default" },
+    ]);
+    expect(await base.search("badger")).toMatchObject([{ title: "b" }]);
+    expect(await base.search("fox")).toMatchObject([{ title: "Foxes" }]);
+    expect(await base.search("hedgehog")).toEqual([]);
+  });
+
+  it("reads again only what has changed, and removes what is gone", async () => {
+    const same = write("same.md", "one");
+    const touched = write("touched.md", "two");
+    const changed = write("changed.md", "three");
+    const gone = write("gone.md", "four");
+    await base.add(folder);
+    utimesSync(touched, new Date(2021, 1, 1), new Date(2021, 1, 1));
+    write("changed.md", "seven", new Date(2021, 1, 1));
+    rmSync(gone);
+    const before = await base.get(same);
+    expect(await base.add(folder)).toMatchObject({ added: 0, updated: 1, unchanged: 2, removed: 1 });
+    expect(await base.get(same)).toEqual(before);
+    expect(await urisOf("three")).toEqual([]);
+    expect(await urisOf("four")).toEqual([]);
+    expect(await urisOf("seven")).toEqual([changed]);
+    expect(await base.stats()).toMatchObject({ documents: 3, chunks: 3 });
+  });
+
+  it("does not trust the date of a file that was just written", async () => {
+    const now = new Date();
+    const path = write("a.md", "walnut", now);
+    await base.add(path);
+    write("a.md", "pecans", now);
+    expect(await base.add(path)).toMatchObject({ updated: 1 });
+    expect(await urisOf("pecan")).toEqual([path]);
+  });
+
+  it("keeps what is gone when it is told to, and what is beside the folder", async () => {
+    const gone = write("docs/gone.md", "quince");
+    write("docs/there.md", "apple");
+    const beside = write("docs-other/x.md", "quince");
+    await base.add(folder);
+    rmSync(gone);
+    await base.add(join(folder, "docs"), { prune: false });
+    expect((await urisOf("quince")).toSorted()).toEqual([beside, gone]);
+    await base.add(join(folder, "docs"));
+    expect(await urisOf("quince")).toEqual([beside]);
+  });
+
+  it("tells of files that cannot be read, and goes on", async () => {
+    base = await openKnowledgeBase(":memory:", { maxDocumentBytes: 100 });
+    write("a.md", "x".repeat(101));
+    write("b.md", Buffer.from([0x61, 0, 0, 0, 0x62]));
+    write("c.pdf", "no pdf");
+    write("d.md", Buffer.from("caf\xe9 \xff\xfe\xfd\xfc", "latin1"));
+    write("e.md", "fine");
+    const report = await base.add(folder);
+    expect(report).toMatchObject({ added: 1, failedCount: 4 });
+    expect(report.failed.map(({ code }) => code)).toEqual([
+      "document_too_large",
+      "unreadable_document",
+      "unreadable_document",
+      "unreadable_document",
+    ]);
+    for (const { message } of report.failed) expect(message).toMatch(/^The (?:file|PDF) .*\.$/);
+  });
+
+  it("tells of folders that are too deep and of too many files, and removes nothing then", async () => {
+    write("a.md", "kiwi");
+    write("1/2/3/b.md", "kiwi");
+    await base.add(folder);
+    rmSync(join(folder, "a.md"));
+    const shallow = await openKnowledgeBase(":memory:", { maxDepth: 1 });
+    expect(await shallow.add(folder)).toMatchObject({ failed: [{ code: "too_many_documents" }] });
+    write("c.md", "kiwi");
+    write("d.md", "kiwi");
+    const narrow = await openKnowledgeBase(":memory:", { maxFiles: 1, maxDocuments: 1 });
+    expect(await narrow.add(folder)).toMatchObject({ added: 1, failed: [{ code: "too_many_documents" }] });
+    expect(await narrow.add(join(folder, "d.md"))).toMatchObject({
+      added: 0,
+      failed: [{ code: "too_many_documents" }],
+    });
+    await expect(narrow.addText({ uri: "x", text: "x" })).rejects.toMatchObject({ code: "too_many_documents" });
+  });
+
+  it("follows links, and no circle of them", async () => {
+    write("a/x.md", "plum");
+    symlinkSync(join(folder, "a"), join(folder, "a", "again"));
+    symlinkSync(join(folder, "nowhere"), join(folder, "b.md"));
+    expect(await base.add(folder)).toMatchObject({ added: 1, failedCount: 0 });
+  });
+
+  it("stops when it is told, and keeps what was done", async () => {
+    for (let at = 0; at < 400; at++) write(`${`${at}`.padStart(3, "0")}.md`, "cherry");
+    const stop = new AbortController();
+    const adding = base.add(folder, { signal: stop.signal, onProgress: (done) => done === 200 && stop.abort() });
+    await expect(adding).rejects.toMatchObject({ name: "AbortError" });
+    const { documents, chunks } = await base.stats();
+    expect(documents).toBe(chunks);
+    expect(documents).toBeGreaterThanOrEqual(200);
+    expect(documents).toBeLessThan(400);
+    expect(await base.add(folder)).toMatchObject({ added: 400 - documents, unchanged: documents });
+  });
+
+  it("takes a long document in parts, whole or not at all", async () => {
+    const text = Array.from({ length: 1000 }, (_, at) => `## Part ${at}\n\n${"word ".repeat(120)}mark${at}`).join(
+      "\n\n",
+    );
+    const path = write("long.md", text);
+    const stop = new AbortController();
+    let turns = 0;
+    const ticker = setInterval(() => ++turns === 3 && stop.abort(), 0);
+    await expect(base.add(path, { signal: stop.signal })).rejects.toThrow("abort");
+    clearInterval(ticker);
+    expect(await base.stats()).toMatchObject({ documents: 0, chunks: 0, bytes: 0 });
+    expect(await base.add(path)).toMatchObject({ added: 1 });
+    expect(await base.search("mark999")).toMatchObject([{ uri: path, headings: ["Part 999"] }]);
+    expect(await base.add(path)).toMatchObject({ unchanged: 1 });
+  });
+
+  it("says that there is no such file", async () => {
+    await expect(base.add(join(folder, "none"))).rejects.toMatchObject({ code: "unreadable_document" });
+  });
+
+  it("takes texts", async () => {
+    const text = "# Storks\n\nStorks clatter.";
+    expect(await base.addText({ uri: "https://example.org/a", text })).toBe("added");
+    expect(await base.addText({ uri: "https://example.org/a", text })).toBe("unchanged");
+    expect(await base.addText({ uri: "https://example.org/a", text, title: "Birds" })).toBe("updated");
+    expect(await base.get("https://example.org/a")).toMatchObject({ title: "Birds", format: "markdown", chunks: 1 });
+    for (const uri of ["", "a\0b", "x".repeat(1001)])
+      await expect(base.addText({ uri, text })).rejects.toMatchObject({ code: "invalid_name" });
+  });
+});
+
+describe("collections, lists and removing", () => {
+  beforeEach(async () => {
+    await base.addText({ uri: "a/1", text: "heron", collection: "birds" });
+    await base.addText({ uri: "a/2", text: "heron song", collection: "songs" });
+    await base.addText({ uri: "ab", text: "heron", collection: "birds" });
+  });
+
+  it("searches in one or in all", async () => {
+    expect((await urisOf("heron")).toSorted()).toEqual(["a/1", "a/2", "ab"]);
+    expect(await urisOf("heron", "songs")).toEqual(["a/2"]);
+    expect(await urisOf("heron", "none")).toEqual([]);
+    // The name of a collection is no word of its documents.
+    expect(await urisOf("birds")).toEqual([]);
+  });
+
+  it("moves a document from one to another", async () => {
+    expect(await base.addText({ uri: "a/1", text: "heron", collection: "songs" })).toBe("updated");
+    expect((await base.stats()).collections).toEqual([
+      { name: "birds", documents: 1 },
+      { name: "songs", documents: 2 },
+    ]);
+    expect(await urisOf("heron", "birds")).toEqual(["ab"]);
+  });
+
+  it("lists in pages", async () => {
+    const first = await base.list({ limit: 2 });
+    expect(first.map(({ uri }) => uri)).toEqual(["a/1", "a/2"]);
+    expect((await base.list({ after: "a/2" })).map(({ uri }) => uri)).toEqual(["ab"]);
+    expect((await base.list({ collection: "birds" })).map(({ uri }) => uri)).toEqual(["a/1", "ab"]);
+    expect(await base.list({ collection: "none" })).toEqual([]);
+  });
+
+  it("removes a document, or a folder and no neighbour of it", async () => {
+    expect(await base.remove("a")).toBe(2);
+    expect(await urisOf("heron")).toEqual(["ab"]);
+    expect(await base.remove("ab")).toBe(1);
+    expect(await base.remove("ab")).toBe(0);
+    expect(await base.remove("")).toBe(0);
+    expect(await base.stats()).toEqual({ documents: 0, chunks: 0, bytes: 0, collections: [] });
+  });
+});
+
+describe("searching", () => {
+  it("takes any text for a question", async () => {
+    await base.addText({ uri: "x", text: "alpha beta: NEAR the (gamma) AND delta*" });
+    const strange = [
+      '"',
+      "NEAR(a b)",
+      "a AND",
+      "title:",
+      "*",
+      "",
+      " ",
+      "(",
+      "💥🚀",
+      "-",
+      "'; DROP TABLE terms",
+      "a\0b",
+    ];
+    for (const query of strange) expect(Array.isArray(await base.search(query))).toBe(true);
+    expect(await urisOf('gamma"')).toEqual(["x"]);
+    expect(await urisOf("NEAR")).toEqual(["x"]);
+    const long = "lorem ipsum ".repeat(900);
+    expect(await base.search(long)).toEqual([]);
+    expect(await urisOf(`gamma ${long}`)).toEqual(["x"]);
+    expect(await base.search("the")).toHaveLength(1);
+  });
+
+  it("holds to its limits", async () => {
+    for (let at = 0; at < 60; at++)
+      await base.addText({
+        uri: `${at}`,
+        text: `# T${at}\n\nplover ${at}\n\n# U\n\n${"plover ".repeat(90)}\n\n# V\n\n${"plover ".repeat(90)}`,
+      });
+    expect(await base.search("plover", { limit: 1000 })).toHaveLength(50);
+    expect(await base.search("plover", { limit: 0 })).toEqual([]);
+    const hits = await base.search("plover", { limit: 50 });
+    for (const { uri } of hits) expect(hits.filter((hit) => hit.uri === uri).length).toBeLessThanOrEqual(2);
+    await expect(base.search("plover", { signal: AbortSignal.abort() })).rejects.toThrow("abort");
+    expect(await base.retrieve("plover", { limit: 3, signal: new AbortController().signal })).toHaveLength(3);
+  });
+
+  it("finds words of one, two and more Chinese characters, wherever they stand", async () => {
+    await base.addText({ uri: "x", text: "我们在周末清洗旧单车，然后上油。" });
+    for (const query of ["单车", "车", "油", "清洗旧单车", "周末", "上油", "旧单"])
+      expect(await urisOf(query), query).toEqual(["x"]);
+    expect(await urisOf("飞机")).toEqual([]);
+    expect(await urisOf("的")).toEqual([]);
+  });
+
+  it("finds a rare word of whatever was added, until it is removed", async () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 300 });
+    const word = fc.stringMatching(/^[a-z]{3,9}\d{3}$/);
+    const chinese = fc.stringMatching(/^[\u4e00-\u9fff]{2,4}$/);
+    await fc.assert(
+      fc.asyncProperty(text, fc.oneof(word, chinese), text, text, async (before, rare, after, query) => {
+        const one = await openKnowledgeBase(":memory:");
+        await one.addText({ uri: "a", text: `${before} ${rare} ${after}`, format: "text" });
+        await one.addText({ uri: "b", text: "Something else.", format: "html" });
+        expect((await one.search(rare))[0]?.uri).toBe("a");
+        for (const { content, snippet, score, firstLine, lastLine } of await one.search(query, { limit: 50 })) {
+          expect(content.isWellFormed() && snippet.isWellFormed()).toBe(true);
+          expect(score > 0 && score <= 1 && firstLine <= lastLine).toBe(true);
+        }
+        await one.remove("a");
+        expect(await one.search(rare)).toEqual([]);
+        await one.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("the file", () => {
+  it("keeps what it was given", async () => {
+    const file = join(folder, "new", "kb.db");
+    await using first = await openKnowledgeBase(file);
+    await first.addText({ uri: "x", text: "gannet" });
+    await using second = await openKnowledgeBase(file);
+    expect(await second.search("gannet")).toHaveLength(1);
+    await second.remove("x");
+    expect(await first.search("gannet")).toEqual([]);
+  });
+
+  it("has in its index what it has as passages, and no more", async () => {
+    const file = join(folder, "kb.db");
+    await using kept = await openKnowledgeBase(file);
+    for (const text of ["auk", "puffin", "auk again"])
+      for (const uri of ["x", "y", "z"]) await kept.addText({ uri, text: `# ${text}\n\n${uri}` });
+    await kept.remove("y");
+    const db = new DatabaseSync(file);
+    const keysOf = (sql: string): unknown[] =>
+      db
+        .prepare(sql)
+        .all()
+        .map(({ key }) => key);
+    expect(keysOf("SELECT id AS key FROM terms_docsize")).toEqual(keysOf("SELECT key FROM chunks ORDER BY key"));
+    expect(keysOf("SELECT key FROM chunks")).toHaveLength(2);
+    db.close();
+  });
+
+  it("refuses what is no base, what is damaged, and what is of a newer version", async () => {
+    const file = join(folder, "kb.db");
+    writeFileSync(file, "This is no database, but it is long enough to be taken for one.".repeat(200));
+    await expect(openKnowledgeBase(file)).rejects.toMatchObject({ code: "store_corrupt" });
+
+    const log = await openSqliteLog(join(folder, "log.db"));
+    await log.close();
+    await expect(openKnowledgeBase(join(folder, "log.db"))).rejects.toMatchObject({ code: "store_corrupt" });
+
+    const newer = join(folder, "newer.db");
+    await (await openKnowledgeBase(newer)).close();
+    await expect(openSqliteLog(newer)).rejects.toMatchObject({ code: "store_corrupt" });
+    const db = new DatabaseSync(newer);
+    db.exec("PRAGMA user_version = 99");
+    db.close();
+    await expect(openKnowledgeBase(newer)).rejects.toMatchObject({ code: "store_newer" });
+  });
+
+  it("says that it is closed, and that an option is wrong", async () => {
+    await base.close();
+    await base.close();
+    await expect(base.search("x")).rejects.toMatchObject({ code: "store_closed" });
+    await expect(base.add(folder)).rejects.toMatchObject({ code: "store_closed" });
+    await expect(openKnowledgeBase(":memory:", { maxDepth: -1 })).rejects.toMatchObject({ code: "invalid_arguments" });
+  });
+});

@@ -1,0 +1,128 @@
+/**
+ * The tables of a knowledge base, and how its file is opened. Like a store it says which version it has, and a version
+ * this code does not know is refused. How terms are read is a part of the version: a change of it is a new one.
+ */
+import { mkdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
+import { asStoreError } from "../../log/sqlite/failure.ts";
+import { readPragma } from "../../log/sqlite/schema.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
+import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
+
+/** "LOKB", so that neither a store nor another program's database is taken for a base. */
+const APPLICATION_ID = 0x4c_4f_4b_42;
+const VERSION = 1;
+/** How often a file is tried that another process is just making. */
+const RETRY_MS = 25;
+
+/**
+ * - `documents.hash` is empty while a long document is being written: it is then read anew the next time.
+ * - `terms` holds no text, only what our own tokens occur where; `ascii` takes them as they are. `scope` has the key of
+ *   the collection, so that a search in one of them reads no other.
+ */
+const TABLES = `
+CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE documents (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  uri TEXT NOT NULL UNIQUE,
+  collection INTEGER NOT NULL,
+  title TEXT NOT NULL,
+  format TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  modified_at REAL NOT NULL,
+  indexed_at REAL NOT NULL,
+  hash TEXT NOT NULL,
+  chunks INTEGER NOT NULL
+) STRICT;
+CREATE INDEX documents_by_collection ON documents (collection, uri);
+CREATE TABLE chunks (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  document INTEGER NOT NULL,
+  first_line INTEGER NOT NULL,
+  last_line INTEGER NOT NULL,
+  headings TEXT NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunks_by_document ON chunks (document);
+-- One row: nobody counts rows to know how many there are.
+CREATE TABLE totals (documents INTEGER NOT NULL, chunks INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+INSERT INTO totals VALUES (0, 0, 0);
+CREATE VIRTUAL TABLE terms USING fts5(
+  title, headings, body, scope, content = '', contentless_delete = 1, tokenize = 'ascii'
+);
+-- The weights of title, headings and body; the scope has none.
+INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0, 0.0)');
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(terms, 'row');
+`;
+
+/** Throws one of the codes of the store. */
+export async function openBase(file: string, limits: KnowledgeBaseLimits): Promise<DatabaseSync> {
+  const until = Date.now() + limits.busyTimeoutMs;
+  for (;;) {
+    try {
+      return openOnce(file, limits);
+    } catch (error) {
+      const told = asStoreError(error, file);
+      // Where two processes make one file, SQLite does not wait for the other.
+      if (!isLoomError(told, "store_busy") || Date.now() >= until) throw told;
+      await wait(RETRY_MS);
+    }
+  }
+}
+
+function openOnce(file: string, { busyTimeoutMs, maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
+  const inMemory = file === ":memory:";
+  if (!inMemory) mkdirSync(dirname(file), { recursive: true });
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  try {
+    assertOurs(db, file);
+    if (readPragma(db, "user_version") === 0) db.exec("PRAGMA journal_mode = WAL");
+    // What a crash of the machine may take is read again from the documents.
+    db.exec("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
+    db.exec("PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST");
+    if (readPragma(db, "user_version") === 0) createTables(db, file);
+    if (!inMemory && statSync(file).size <= maxCheckBytes) assertSound(db, file);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function assertOurs(db: DatabaseSync, file: string): void {
+  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+  if (isEmpty) return;
+  if (readPragma(db, "application_id") !== APPLICATION_ID)
+    throw new LoomError("store_corrupt", `the file is no knowledge base: ${file}`, { path: file });
+  const version = readPragma(db, "user_version");
+  if (version > VERSION)
+    throw new LoomError(
+      "store_newer",
+      `the knowledge base has version ${version}, this program knows versions up to ${VERSION}: use a newer one`,
+      { version, known: VERSION },
+    );
+}
+
+function createTables(db: DatabaseSync, file: string): void {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process may have been quicker.
+    assertOurs(db, file);
+    if (readPragma(db, "user_version") === 0) {
+      db.exec(TABLES);
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
+    }
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function assertSound(db: DatabaseSync, file: string): void {
+  const found = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
+  if (found !== "ok")
+    throw new LoomError("store_corrupt", `the knowledge base is damaged: ${String(found)}`, { path: file });
+}

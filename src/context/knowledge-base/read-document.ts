@@ -1,0 +1,144 @@
+/**
+ * A document as lines of text with a title, whatever format its bytes are in. Lines are those of the file where it is
+ * text itself, and those of what was read in it where it is HTML or PDF.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { basename, extname } from "node:path";
+import { readHtml } from "../read-html.ts";
+import { decodeText } from "./decode-text.ts";
+import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
+import type { ChunkToWrite } from "./knowledge-store.ts";
+import { readPdf } from "./read-pdf.ts";
+import { writeTerms } from "./read-terms.ts";
+import { splitDocument } from "./split-document.ts";
+
+export type DocumentFormat = "markdown" | "text" | "html" | "pdf";
+
+export interface ReadDocument {
+  readonly title: string;
+  readonly format: DocumentFormat;
+  readonly lines: readonly string[];
+  /** The first line after what is for programs. */
+  readonly from: number;
+}
+
+const FORMATS: ReadonlyMap<string, DocumentFormat> = new Map<string, DocumentFormat>([
+  ...["md", "markdown", "mdown", "mdx"].map((name) => [`.${name}`, "markdown"] as const),
+  ...["txt", "text", "rst", "adoc", "asciidoc", "org", "tex", "log", "csv", "tsv"].map(
+    (name) => [`.${name}`, "text"] as const,
+  ),
+  ...["html", "htm", "xhtml"].map((name) => [`.${name}`, "html"] as const),
+  [".pdf", "pdf"],
+]);
+
+const TITLE_TAG = /<title[^>]{0,200}>([^<]{1,1000})/i;
+const META_CHARSET = /<meta[^>]{0,200}charset\s{0,8}=\s{0,8}["']?([\w-]{1,40})/i;
+const HEAD_CHARACTERS = 16_384;
+const MAX_TITLE = 200;
+/** Lines of a front matter at most, and those that are looked at for a heading. */
+const MAX_HEAD_LINES = 200;
+
+/** Passages after which others get their turn. */
+const TURN_CHUNKS = 64;
+
+/** Undefined for a name that no format is known by. */
+export function findFormat(path: string): DocumentFormat | undefined {
+  return FORMATS.get(extname(path).toLowerCase());
+}
+
+/** Throws `unreadable_document` or `missing_package`. */
+export async function readDocument(
+  bytes: Uint8Array,
+  path: string,
+  format: DocumentFormat,
+  signal?: AbortSignal,
+): Promise<ReadDocument> {
+  if (format === "pdf") {
+    const { title, pages } = await readPdf(bytes, signal);
+    const text = pages.map((page, index) => `# Page ${index + 1}\n\n${page}`).join("\n\n");
+    return { title: title ?? basename(path, extname(path)), format, lines: splitLines(text), from: 0 };
+  }
+  const head = format === "html" ? new TextDecoder("latin1").decode(bytes.subarray(0, HEAD_CHARACTERS)) : "";
+  return readText(decodeText(bytes, META_CHARSET.exec(head)?.[1]), format, basename(path));
+}
+
+/** A text that is at hand; `name` is the title where the text has none. */
+export function readText(text: string, format: Exclude<DocumentFormat, "pdf">, name: string): ReadDocument {
+  const fallback = name.slice(0, name.length - extname(name).length) || name;
+  if (format === "html") {
+    const found = TITLE_TAG.exec(text.slice(0, HEAD_CHARACTERS))?.[1];
+    const lines = splitLines(readHtml(text));
+    const title = found === undefined ? undefined : readHtml(found);
+    return { title: cutTitle(title) ?? findHeading(lines, 0) ?? fallback, format, lines, from: 0 };
+  }
+  const lines = splitLines(text);
+  if (format === "text") return { title: fallback, format, lines, from: 0 };
+  const { title, from } = readFrontMatter(lines);
+  return { title: title ?? findHeading(lines, from) ?? fallback, format, lines, from };
+}
+
+/** Cuts the document and reads the terms of every passage, with turns for others. */
+export async function indexDocument(
+  { title, format, lines, from }: ReadDocument,
+  limits: KnowledgeBaseLimits,
+  signal?: AbortSignal,
+): Promise<ChunkToWrite[]> {
+  const chunks = splitDocument(lines, {
+    maxCharacters: limits.maxChunkCharacters,
+    overlap: limits.overlapCharacters,
+    isMarkdown: format !== "text",
+    from,
+  });
+  const titleTerms = writeTerms(title);
+  const made: ChunkToWrite[] = [];
+  for (const { content, headings, firstLine, lastLine } of chunks) {
+    if (made.length % TURN_CHUNKS === TURN_CHUNKS - 1) {
+      await turn();
+      signal?.throwIfAborted();
+    }
+    // The title is often the first heading too, and counts once.
+    const path = headings.filter((heading, index) => index > 0 || heading !== title).join("\n");
+    made.push({
+      content: content.toWellFormed(),
+      headings: path.toWellFormed(),
+      firstLine,
+      lastLine,
+      titleTerms,
+      headingTerms: writeTerms(path),
+      bodyTerms: writeTerms(content),
+    });
+  }
+  return made;
+}
+
+function splitLines(text: string): string[] {
+  // A zero would end the text in the eyes of SQLite.
+  return text.replaceAll("\0", " ").split(/\r\n|\n|\r/);
+}
+
+function readFrontMatter(lines: readonly string[]): { readonly title: string | undefined; readonly from: number } {
+  if (lines[0]?.trimEnd() !== "---") return { title: undefined, from: 0 };
+  const end = lines.slice(1, MAX_HEAD_LINES).findIndex((line) => /^(?:---|\.\.\.)\s*$/.test(line));
+  if (end < 0) return { title: undefined, from: 0 };
+  const found = lines.slice(1, end + 1).find((line) => /^title\s*:/i.test(line));
+  const title = found
+    ?.slice(found.indexOf(":") + 1)
+    .trim()
+    .replace(/^(["'])(.*)\1$/, "$2");
+  return { title: cutTitle(title), from: end + 2 };
+}
+
+function findHeading(lines: readonly string[], from: number): string | undefined {
+  const head = lines.slice(from, from + MAX_HEAD_LINES);
+  for (const [index, line] of head.entries()) {
+    const atx = /^ {0,3}#{1,6}[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$/.exec(line)?.[1];
+    if (atx !== undefined) return cutTitle(atx);
+    if (/^=+\s*$/.test(line) && (head[index - 1] ?? "").trim() !== "") return cutTitle(head[index - 1]);
+  }
+  return undefined;
+}
+
+function cutTitle(title: string | undefined): string | undefined {
+  const words = title?.replaceAll(/\s+/g, " ").trim().slice(0, MAX_TITLE).toWellFormed();
+  return words === "" ? undefined : words;
+}

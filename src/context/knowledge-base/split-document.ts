@@ -1,0 +1,195 @@
+/**
+ * Cuts a document into passages: by headings and paragraphs, each small enough to be given to a model, each with the
+ * headings above it and its place in lines. A block of code or a table stays whole where it can.
+ *
+ * Invariants: a passage has at most `maxCharacters`; every line with words is in a passage; the cost is linear.
+ */
+export interface Chunk {
+  readonly content: string;
+  /** From the outermost heading to the nearest. */
+  readonly headings: readonly string[];
+  /** From 1. */
+  readonly firstLine: number;
+  readonly lastLine: number;
+}
+
+export interface SplitOptions {
+  readonly maxCharacters: number;
+  /** Characters of a passage that the next one of the same section begins with, at most. */
+  readonly overlap: number;
+  /** Whether `#` begins a heading and back ticks a block of code. */
+  readonly isMarkdown: boolean;
+  /** The first line to look at, from 0. */
+  readonly from?: number;
+}
+
+interface Block {
+  readonly first: number;
+  readonly last: number;
+  readonly length: number;
+  readonly level?: number;
+  readonly heading?: string;
+}
+
+/** A part of one line, or whole lines. */
+interface Piece {
+  readonly text: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+const MAX_HEADING = 200;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const ATX = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const SETEXT = /^ {0,3}(=+|-{2,})[ \t]*$/;
+
+/** One passage after the other, so that whoever takes them can give others their turn. */
+export function* splitDocument(lines: readonly string[], options: SplitOptions): Generator<Chunk> {
+  const { maxCharacters, overlap } = options;
+  const ready: Chunk[] = [];
+  let path: { readonly level: number; readonly text: string }[] = [];
+  let above: readonly string[] = [];
+  let pieces: Piece[] = [];
+  let length = 0;
+  /** Only headings so far. */
+  let isBare = true;
+  const finish = (carry: boolean): void => {
+    const last = pieces.at(-1);
+    const first = pieces[0];
+    if (first === undefined || last === undefined) return;
+    const content = pieces.map(({ text }) => text).join("\n");
+    if (content.trim() !== "")
+      ready.push({ content, headings: above, firstLine: first.first + 1, lastLine: last.last + 1 });
+    const rest = carry ? takeEnd(last, overlap) : undefined;
+    pieces = rest === undefined ? [] : [rest];
+    length = rest?.text.length ?? 0;
+    above = path.map(({ text }) => text);
+  };
+  for (const block of readBlocks(lines, options)) {
+    if (block.level !== undefined) {
+      const { level, heading = "" } = block;
+      // A passage may go on over the heading of a small section, but not over one that ends what it is about.
+      const isSmall = length < maxCharacters / 4 && pieces.length > 0 && level > (path[0]?.level ?? 0);
+      if (!isSmall) finish(false);
+      isBare ||= pieces.length === 0;
+      path = [...path.filter((outer) => outer.level < level), { level, text: heading.slice(0, MAX_HEADING) }];
+      if (pieces.length === 0) above = path.map(({ text }) => text);
+    }
+    // Headings are never left alone: what follows them is cut if it must be.
+    if (!isBare && length + block.length + 2 > maxCharacters) finish(block.level === undefined);
+    const free = isBare ? maxCharacters - length - 2 : maxCharacters;
+    const room = block.length > free ? free - overlap : free;
+    isBare &&= block.level !== undefined && length < maxCharacters / 2;
+    for (const piece of readPieces(lines, block, Math.max(room, maxCharacters / 4))) {
+      if (pieces.length > 0 && length + piece.text.length + 2 > maxCharacters) finish(true);
+      // What was carried over must make room.
+      if (length + piece.text.length + 2 > maxCharacters) [pieces, length] = [[], 0];
+      const last = pieces.at(-1);
+      if (last !== undefined && piece.first > last.last + 1) pieces.push({ ...last, text: "", first: last.last });
+      pieces.push(piece);
+      length += piece.text.length + 2;
+      yield* ready.splice(0);
+    }
+  }
+  finish(false);
+  yield* ready;
+}
+
+/** The end of a piece, from the beginning of a sentence or a line; undefined where there is none so short. */
+function takeEnd({ text, last }: Piece, overlap: number): Piece | undefined {
+  if (overlap === 0 || text.length <= overlap) return undefined;
+  const end = text.slice(-overlap);
+  const start = /[\n。！？；]|[.!?;]\s/.exec(end);
+  if (start === null) return undefined;
+  const rest = end.slice(start.index + start[0].length).trim();
+  if (rest === "") return undefined;
+  return { text: rest, first: last - rest.split("\n").length + 1, last };
+}
+
+function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOptions): Generator<Block> {
+  let first = -1;
+  let length = 0;
+  const end = (last: number): Block | undefined => {
+    const block = first < 0 ? undefined : { first, last, length };
+    first = -1;
+    length = 0;
+    return block;
+  };
+  for (let at = from; at < lines.length; at++) {
+    const line = lines[at] ?? "";
+    const fence = isMarkdown ? FENCE.exec(line)?.[1] : undefined;
+    const atx = isMarkdown && fence === undefined ? ATX.exec(line) : null;
+    const isUnder =
+      isMarkdown && first >= 0 && first === at - 1 && SETEXT.test(line) && !(lines[first] ?? "").includes("|");
+    if (line.trim() === "" || fence !== undefined || atx !== null) {
+      const block = end(at - 1);
+      if (block !== undefined) yield block;
+    }
+    if (line.trim() === "") continue;
+    if (fence !== undefined) {
+      const last = findFenceEnd(lines, at, fence);
+      yield { first: at, last, length: countCharacters(lines, at, last) };
+      at = last;
+    } else if (atx !== null) {
+      yield { first: at, last: at, length: line.length, level: atx[1]?.length ?? 1, heading: (atx[2] ?? "").trim() };
+    } else if (isUnder) {
+      const heading = (lines[first] ?? "").trim();
+      const level = line.trim().startsWith("=") ? 1 : 2;
+      yield { first, last: at, length: heading.length + line.length, level, heading };
+      first = -1;
+      length = 0;
+    } else {
+      if (first < 0) first = at;
+      length += line.length + 1;
+    }
+  }
+  const block = end(lines.length - 1);
+  if (block !== undefined) yield block;
+}
+
+/** The end of the document where the block is never closed. */
+function findFenceEnd(lines: readonly string[], start: number, fence: string): number {
+  const mark = fence[0] ?? "`";
+  for (let at = start + 1; at < lines.length; at++) {
+    const found = FENCE.exec(lines[at] ?? "");
+    if (found === null || found[1]?.[0] !== mark || found[1].length < fence.length) continue;
+    if ((lines[at] ?? "").trim() === found[1]) return at;
+  }
+  return lines.length - 1;
+}
+
+function countCharacters(lines: readonly string[], first: number, last: number): number {
+  let count = 0;
+  for (let at = first; at <= last; at++) count += (lines[at]?.length ?? 0) + 1;
+  return count;
+}
+
+/** A block in one piece if it fits, else by lines, else by sentences. */
+function* readPieces(lines: readonly string[], { first, last, length }: Block, room: number): Generator<Piece> {
+  if (length <= room) {
+    yield { text: lines.slice(first, last + 1).join("\n"), first, last };
+    return;
+  }
+  for (let at = first; at <= last; at++) {
+    const line = lines[at] ?? "";
+    for (let start = 0; start < line.length || start === 0;) {
+      const end = findCut(line, start, room - 2);
+      yield { text: line.slice(start, end), first: at, last: at };
+      if (end >= line.length) break;
+      start = end;
+    }
+  }
+}
+
+/** Where a part of a line ends: after a sentence if there is one in its second half, after a word, or anywhere. */
+function findCut(line: string, start: number, room: number): number {
+  if (line.length - start <= room) return line.length;
+  const part = line.slice(start, start + room);
+  const half = Math.floor(room / 2);
+  const sentence = Math.max(...["。", "！", "？", ". ", "! ", "? ", "；"].map((mark) => part.lastIndexOf(mark)));
+  if (sentence >= half) return start + sentence + 1;
+  const word = Math.max(part.lastIndexOf(" "), part.lastIndexOf("，"), part.lastIndexOf("\t"));
+  if (word >= half) return start + word + 1;
+  const code = part.charCodeAt(part.length - 1);
+  return start + (code >= 0xd800 && code <= 0xdbff && part.length > 1 ? part.length - 1 : part.length);
+}

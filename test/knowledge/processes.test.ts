@@ -1,0 +1,72 @@
+// One knowledge base and several processes: one that is killed while it imports, and two that import at once.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openKnowledgeBase } from "../../src/context/index.ts";
+
+const FILES = 400;
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "loom-kb-"));
+  file = join(folder, "kb", "base.db");
+  for (let at = 0; at < FILES; at++)
+    writeFileSync(join(folder, `${at}.md`), `# Note ${at}\n\nword${at} ${"lorem ipsum ".repeat(100)}`);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function startImport() {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "import-child.ts"), file, folder], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let complaint = "";
+  child.stderr.on("data", (chunk: Buffer) => (complaint += chunk.toString()));
+  return { child, ended: once(child, "exit").then(([code]) => ({ code: code as number | null, complaint })) };
+}
+
+/** Every passage of every document is in the index, and nothing else is. */
+function assertSound(): void {
+  const db = new DatabaseSync(file);
+  expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+  db.exec("INSERT INTO terms (terms) VALUES ('integrity-check')");
+  const count = (sql: string): unknown => Object.values(db.prepare(sql).get() ?? {})[0];
+  expect(count("SELECT count(*) FROM chunks WHERE document NOT IN (SELECT key FROM documents)")).toBe(0);
+  expect(count("SELECT count(*) FROM terms_docsize")).toBe(count("SELECT count(*) FROM chunks"));
+  expect(db.prepare("SELECT documents, chunks FROM totals").get()).toEqual({
+    documents: count("SELECT count(*) FROM documents"),
+    chunks: count("SELECT count(*) FROM chunks"),
+  });
+  db.close();
+}
+
+describe("a knowledge base and several processes", () => {
+  it("is sound after one is killed in the middle, and the rest is added later", async () => {
+    const { child, ended } = startImport();
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await ended;
+    await using base = await openKnowledgeBase(file);
+    const { documents } = await base.stats();
+    expect(documents).toBeGreaterThan(0);
+    // A machine that is busy elsewhere may kill it late.
+    expect(documents).toBeLessThanOrEqual(FILES);
+    assertSound();
+    expect(await base.add(folder)).toMatchObject({ added: FILES - documents, failedCount: 0 });
+    expect(await base.search(`word${FILES - 1}`)).toMatchObject([{ title: `Note ${FILES - 1}` }]);
+    assertSound();
+  });
+
+  it("takes two imports of the same folder at once", async () => {
+    const both = [startImport(), startImport()];
+    for (const { ended } of both) expect(await ended).toEqual({ code: 0, complaint: "" });
+    assertSound();
+    await using base = await openKnowledgeBase(file);
+    expect(await base.stats()).toMatchObject({ documents: FILES });
+    for (const at of [0, 199, 399]) expect(await base.search(`word${at}`)).toMatchObject([{ title: `Note ${at}` }]);
+  });
+});
