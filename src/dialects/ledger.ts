@@ -18,17 +18,17 @@ export type Fate =
     }
   | { readonly fate: "omitted"; readonly reason: string };
 
-/** Encodes one event within the fold of its run. */
-export type Step<Fold, T extends EventType> = (
+/** Encodes one event within the fold of its run. `Out` is a frame: its text, or the object that becomes one. */
+export type Step<Fold, T extends EventType, Out = string> = (
   fold: Fold,
   event: EventOf<T>,
   record: StampedRecord,
-) => readonly string[];
+) => readonly Out[];
 
-export type Row<Fold, T extends EventType> = Fate & { readonly encode?: Step<Fold, T> };
+export type Row<Fold, T extends EventType, Out = string> = Fate & { readonly encode?: Step<Fold, T, Out> };
 
 /** One row per event type: leaving one out does not compile, and the error names it. */
-export type Table<Fold> = { readonly [T in EventType]: Row<Fold, T> };
+export type Table<Fold, Out = string> = { readonly [T in EventType]: Row<Fold, T, Out> };
 
 interface CarryOptions<T extends EventType> {
   readonly note?: string;
@@ -36,11 +36,11 @@ interface CarryOptions<T extends EventType> {
   readonly back?: (event: EventOf<T>) => LoomEvent | undefined;
 }
 
-export function carried<Fold, T extends EventType>(
+export function carried<Fold, T extends EventType, Out = string>(
   as: string,
-  encode: Step<Fold, T>,
+  encode: Step<Fold, T, Out>,
   options: CarryOptions<T> = {},
-): Row<Fold, T> {
+): Row<Fold, T, Out> {
   return { fate: "carried", as, encode, ...describe(options) };
 }
 
@@ -53,10 +53,10 @@ export function carriedAs<Fold, T extends EventType>(
 }
 
 /** `observe` lets the fold learn from an event that gives no frame. */
-export function omitted<Fold, T extends EventType>(
+export function omitted<Fold, T extends EventType, Out = string>(
   reason: string,
   observe?: (fold: Fold, event: EventOf<T>) => void,
-): Row<Fold, T> {
+): Row<Fold, T, Out> {
   if (observe === undefined) return { fate: "omitted", reason };
   return {
     fate: "omitted",

@@ -2,7 +2,7 @@
  * The wire cursor: where a reader stands in a session's stream, as a text it gives back unread. It names the record whose
  * frame came last and the frame's index within it, the encoders that counted the frames, and the session that was meant.
  *
- * `1.pX3kQ9_a.12.0` is frame 0 of record 12, with more of that record to come; `1.pX3kQ9_a.12` is all of record 12. The
+ * `2.pX3kQ9_a.12.0` is frame 0 of record 12, with more of that record to come; `2.pX3kQ9_a.12` is all of record 12. The
  * last frame of a record has the second form: it is shorter, and still good when the record itself has been evicted.
  * Digits, letters, `-`, `_` and `.` only: it can stand in an address and as the `id:` of a server-sent event.
  */
@@ -13,7 +13,7 @@ import { LoomError } from "../protocol/index.ts";
  * Raise it with every change after which the same records give other frames in any dialect: other bytes, another number
  * of frames, or another record that triggers them. A cursor that counted the old frames is then refused, not misread.
  */
-export const ENCODER_VERSION = 1;
+export const ENCODER_VERSION = 2;
 
 /** Two numbers of 16 digits, the version and the tag stay far below it. Code `cursor_invalid`. */
 export const MAX_CURSOR_LENGTH = 64;

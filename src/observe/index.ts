@@ -1,3 +1,38 @@
 /** Those who look on: callbacks, metrics, traces and logs, all projections of the log. */
+export { BaseCallback, type Callback, type CallbackEventType, type CallbackPayload } from "./callbacks/callback.ts";
+export { type CallbackObserver, type CallbackOptions, createCallbackObserver } from "./callbacks/callback-observer.ts";
 export { Observation, type ObservationOptions, type SessionTap } from "./observation.ts";
 export type { ObservedRun, Observer, RunObserver } from "./observer.ts";
+export { MetricsCollector, type MetricsCollectorOptions } from "./metrics/metrics-collector.ts";
+export type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics/metrics-summary.ts";
+export type { PrometheusClient, PrometheusRegister } from "./metrics/prometheus-metrics.ts";
+export {
+  createPrometheusObserver,
+  type PrometheusObserver,
+  type PrometheusOptions,
+} from "./metrics/prometheus-observer.ts";
+export {
+  joinStreamMeters,
+  type StreamEnd,
+  type StreamMeter,
+  type StreamOpening,
+  type StreamTally,
+} from "./metrics/stream-meter.ts";
+export type { TimingSummary } from "./metrics/timing.ts";
+export { type CallbackReplayOptions, replayCallbacks } from "./replay-callbacks.ts";
+export { type ObserverReplayOptions, replayObservers } from "./replay-observers.ts";
+export type { ReplayOptions } from "./replay-records.ts";
+export {
+  createLogObserver,
+  type LoggerLike,
+  type LogLevel,
+  type LogObserver,
+  type LogOptions,
+} from "./logs/create-log-observer.ts";
+export type { RedactOptions } from "./logs/create-redactor.ts";
+export {
+  createTraceObserver,
+  type TraceOptions,
+  type TracerLike,
+  type TracerProviderLike,
+} from "./traces/create-trace-observer.ts";

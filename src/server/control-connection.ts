@@ -8,6 +8,7 @@
  * - Whoever asks and does not read is given so many answers, and then no connection any more.
  */
 import type { StreamFrame } from "../log/index.ts";
+import type { StreamMeter } from "../observe/index.ts";
 import {
   CONTROL_VERSION,
   type ControlCommand,
@@ -19,9 +20,10 @@ import {
   type SubscribeControl,
   type UnsubscribeControl,
 } from "../protocol/control/index.ts";
-import { LoomError } from "../protocol/index.ts";
+import { isLoomError, LoomError } from "../protocol/index.ts";
 import { carryOut, type CommandHost, refuse } from "./carry-out.ts";
 import { findFrameId } from "./find-frame-id.ts";
+import { meterRefusal, type MeteredStream, meterSlowReader, meterStream } from "./meter-stream.ts";
 import { MAX_FRAME_BYTES, openPlace, readPlace } from "./stream-place.ts";
 
 export interface ControlConnectionOptions extends CommandHost {
@@ -29,7 +31,7 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly send: (text: string) => void;
   /**
    * Resolves when there is room for more; streams wait for it before each batch. Where it rejects, the connection closes
-   * itself. Without it nothing is known of how fast the client reads.
+   * itself: with `backlog_full`, for a client that reads too slowly. Without it nothing is known of how fast it reads.
    */
   readonly ready?: () => Promise<void>;
   /** The connection has closed itself: the socket is of no use any more. */
@@ -46,6 +48,8 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly maxFrameBytes?: number;
   /** Something is sent at least this often; 0: no promise. */
   readonly heartbeatMs?: number;
+  /** Told of every stream: a `MetricsCollector`, say. */
+  readonly meter?: StreamMeter | undefined;
 }
 
 interface Subscription {
@@ -58,7 +62,7 @@ const MAX_PONGS = 16;
 const PARSED_FOR_ID = 4;
 
 export class ControlConnection {
-  readonly #options: Required<Omit<ControlConnectionOptions, keyof CommandHost | "ready" | "onClose">> &
+  readonly #options: Required<Omit<ControlConnectionOptions, keyof CommandHost | "ready" | "onClose" | "meter">> &
     ControlConnectionOptions;
   readonly #subscriptions = new Map<string, Subscription>();
   #commands = 0;
@@ -66,6 +70,8 @@ export class ControlConnection {
   /** Answers since there was room. */
   #unsent = 0;
   #isWatchingRoom = false;
+  /** It was closed since the client did not read. */
+  #isSlow = false;
   readonly #over = new AbortController();
   #lastSentAt = performance.now();
   readonly #heart: NodeJS.Timeout | undefined;
@@ -147,6 +153,7 @@ export class ControlConnection {
         ? new LoomError("too_many_subscriptions", `a connection has at most ${maxSubscriptions} streams`)
         : undefined;
     if (error !== undefined) {
+      meterRefusal(this.#options, error);
       this.#answer(refuse(this.#options, error, { id, session, dialect }));
       return;
     }
@@ -163,21 +170,33 @@ export class ControlConnection {
   async #stream(frame: SubscribeControl, dialect: string, signal: AbortSignal): Promise<DownFrame | undefined> {
     const { id, session, follow = true, limit = Number.POSITIVE_INFINITY } = frame;
     const { log, maxFrameBytes } = this.#options;
+    let metered: MeteredStream | undefined;
+    let isPlaced = false;
     try {
-      const opened = await openPlace(log, session, { ...readPlace(frame), follow, maxFrameBytes, signal });
+      const place = readPlace(frame);
+      const opened = await openPlace(log, session, { ...place, follow, maxFrameBytes, signal });
       if (opened === undefined) return undefined;
       try {
         if (signal.aborted) return undefined;
+        isPlaced = true;
+        metered = meterStream(this.#options, opened, { ...place, transport: "control", follow, limit });
         const { firstId, lastId } = opened.session;
         this.#answer({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
-        const cursor = await this.#sendFrames(opened.batches, frame, dialect, limit, signal);
+        const cursor = await this.#sendFrames(opened.batches, frame, dialect, limit, signal, metered);
         if (signal.aborted) return undefined;
+        metered?.close("end");
         return { type: "end", session, dialect, ...(cursor === undefined ? {} : { cursor }) };
       } finally {
         await opened.close();
       }
     } catch (error) {
-      return signal.aborted ? undefined : refuse(this.#options, error, { id, session, dialect });
+      if (signal.aborted) return undefined;
+      if (!isPlaced) meterRefusal(this.#options, error);
+      metered?.close("error");
+      return refuse(this.#options, error, { id, session, dialect });
+    } finally {
+      // Where it has neither ended nor broken, somebody has stopped it.
+      metered?.close(this.#isSlow ? "slow" : "left");
     }
   }
 
@@ -188,6 +207,7 @@ export class ControlConnection {
     dialect: string,
     limit: number,
     signal: AbortSignal,
+    metered: MeteredStream | undefined,
   ): Promise<string | undefined> {
     let left = limit;
     let cursor: string | undefined;
@@ -200,6 +220,7 @@ export class ControlConnection {
       ({ cursor } = last);
       left -= given.length;
       this.#send({ type: "frames", session, dialect, frames: given.map(({ text }) => text), cursor });
+      metered?.send(given);
       if (left <= 0) break;
     }
     return cursor;
@@ -243,7 +264,7 @@ export class ControlConnection {
     if (ready !== undefined && ++this.#unsent > maxUnsent) {
       const error = new LoomError("backlog_full", `${maxUnsent} answers were sent and not read`);
       this.#send(refuse(this.#options, error, {}));
-      this.#giveUp();
+      this.#giveUp(error, true);
       return;
     }
     this.#send(frame);
@@ -268,10 +289,12 @@ export class ControlConnection {
     }
   }
 
-  #giveUp(error?: unknown): void {
+  #giveUp(error: unknown, isTold = false): void {
     if (this.#over.signal.aborted) return;
+    this.#isSlow = isLoomError(error, "backlog_full");
+    if (this.#isSlow) meterSlowReader(this.#options);
     this.close();
-    if (error !== undefined) this.#options.onError?.(error);
+    if (!isTold) this.#options.onError?.(error);
     this.#options.onClose?.();
   }
 }

@@ -16,8 +16,10 @@
 import { encodeNdjson, encodeSse, encodeSseComment } from "../framing/index.ts";
 import type { StreamFrame } from "../log/index.ts";
 import { isCommand, readUp } from "../protocol/control/index.ts";
+import type { StreamMeter } from "../observe/index.ts";
 import { ERROR_CODES, type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import { carryOut, type CommandHost, refuse } from "./carry-out.ts";
+import { meterRefusal, type MeteredStream, meterStream } from "./meter-stream.ts";
 import { MAX_FRAME_BYTES, type OpenedStream, openPlace, readPlace } from "./stream-place.ts";
 
 export interface EventsHandlerOptions extends CommandHost {
@@ -29,6 +31,8 @@ export interface EventsHandlerOptions extends CommandHost {
   readonly maxCommandBytes?: number;
   /** Bytes of one frame of a stream; what a receiver reads, unless told otherwise. Code `frame_too_long`. */
   readonly maxFrameBytes?: number;
+  /** Told of every stream: a `MetricsCollector`, say. */
+  readonly meter?: StreamMeter | undefined;
 }
 
 interface Written {
@@ -62,7 +66,12 @@ export function createEventsHandler(options: EventsHandlerOptions): (request: Re
       const found = readPath(url.pathname, base);
       if (found === undefined) return reject(404, "unsupported", `there is nothing at ${url.pathname.slice(0, 200)}`);
       const { id, door } = found;
-      if (door === "events" && request.method === "GET") return await openBody(options, request, url, id);
+      if (door === "events" && request.method === "GET") {
+        return await openBody(options, request, url, id).catch((error: unknown) => {
+          meterRefusal(options, error);
+          throw error;
+        });
+      }
       if (door === "commands" && request.method === "POST") return await takeCommand(options, request, id);
       return reject(405, "unsupported", `${request.method} is not for ${door}`, {
         allow: door === "events" ? "GET" : "POST",
@@ -110,7 +119,8 @@ async function openBody(
   const opened = await openPlace(log, session, { ...place, follow, maxFrameBytes, signal: stop.signal });
   // Nobody is left to read this.
   if (opened === undefined) return new Response(null, { status: 499 });
-  return new Response(createBody(opened, stop, { written, limit, heartbeatMs, onError }), {
+  const metered = meterStream(options, opened, { ...place, transport: "http", follow, limit });
+  return new Response(createBody(opened, stop, { written, limit, heartbeatMs, onError, metered }), {
     headers: {
       "content-type": written.mediaType,
       "cache-control": "no-store",
@@ -125,12 +135,13 @@ interface BodyOptions {
   readonly limit: number;
   readonly heartbeatMs: number;
   readonly onError: CommandHost["onError"];
+  readonly metered: MeteredStream | undefined;
 }
 
 /** The text of each batch; ends when so many frames were given. */
 async function* createTexts(
   { batches }: OpenedStream,
-  { written, limit, onError }: BodyOptions,
+  { written, limit, onError, metered }: BodyOptions,
 ): AsyncGenerator<string, void, undefined> {
   let left = limit;
   if (left === 0) return;
@@ -138,6 +149,7 @@ async function* createTexts(
     for await (const batch of batches) {
       const given = batch.slice(0, left);
       left -= given.length;
+      metered?.send(given);
       yield given.map((frame) => written.write(frame)).join("");
       if (left <= 0) return;
     }
@@ -146,16 +158,19 @@ async function* createTexts(
     // A connection that breaks takes with it what is under way. All that went before must arrive, for then the reader
     // asks for this frame first, and is told why it cannot have it.
     onError?.(error);
+    metered?.close("error");
     yield written.cut;
   }
 }
 
 function createBody(opened: OpenedStream, stop: AbortController, options: BodyOptions): ReadableStream<Uint8Array> {
-  const { written, heartbeatMs, onError } = options;
+  const { written, heartbeatMs, onError, metered } = options;
   const texts = createTexts(opened, options);
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
   let lastWrittenAt = performance.now();
+  // However the reader goes; where the stream has ended before, it is told already.
+  if (metered !== undefined) stop.signal.addEventListener("abort", () => metered.close("left"), { once: true });
   const finish = (): void => {
     clearInterval(timer);
     stop.abort();
@@ -180,11 +195,13 @@ function createBody(opened: OpenedStream, stop: AbortController, options: BodyOp
           controller.enqueue(encoder.encode(value));
           return;
         }
+        metered?.close(stop.signal.aborted ? "left" : "end");
         finish();
         controller.close();
       } catch (error) {
         // The reader is told nothing but that it broke.
         if (!stop.signal.aborted) onError?.(error);
+        metered?.close(stop.signal.aborted ? "left" : "error");
         finish();
         controller.error(error);
       }

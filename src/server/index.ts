@@ -2,3 +2,4 @@
 export { type Answer, carryOut, type CommandHost, type RunCommand } from "./carry-out.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./handle-events.ts";
+export { createMetricsHandler, type MetricsHandlerOptions } from "./handle-metrics.ts";

@@ -118,7 +118,7 @@ const CUSTOM_DATA = { note: "data_type `custom`, with `$loom`" };
 
 export const ENGINE_TABLE: Table<EngineFold> = {
   run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
-    loses: ["message", "agent", "contiguous", "source"],
+    loses: ["message", "agent", "contiguous", "source", "context"],
     note: "`run_id` comes back as the request id; one is made where there is none",
     back: ({ request_id, run_id }) => {
       const id = request_id ?? run_id;

@@ -200,7 +200,7 @@ function useTool(fold: LumineFold, call: OpenCall, envelope: StampedEnvelope, st
 
 export const LUMINE_TABLE: Table<LumineFold> = {
   run_start: carried("session_id", (fold, _event, { envelope }) => open(fold, envelope), {
-    loses: ["run_id", "message", "agent", "contiguous", "source", "request_id"],
+    loses: ["run_id", "message", "agent", "contiguous", "source", "request_id", "context"],
   }),
   run_end: carried(
     "chunk [DONE]",

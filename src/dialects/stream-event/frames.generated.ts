@@ -148,7 +148,7 @@ export interface ErrorFrame {
   /** The event's own fields once more */
   readonly metadata?: JsonObject;
   /** Where */
-  readonly stage: "llm_generate" | "llm_stream" | "llm_generate_with_tools" | "tool_execute" | "iteration_limit" | (string & {});
+  readonly stage: "llm_generate" | "llm_stream" | "llm_generate_with_tools" | "tool_execute" | "iteration_limit" | "retrieval" | "compression" | (string & {});
   /** What, without a stack */
   readonly message: string;
 }
@@ -185,7 +185,7 @@ export const STREAM_EVENT_FRAME_FORMS = {
   "tool_result": "002#tool_call_id:s content:s",
   "text_delta": "002#content:s",
   "agent_finish": "002#content:s status?=completed|error|cancelled",
-  "error": "002#stage:~llm_generate|llm_stream|llm_generate_with_tools|tool_execute|iteration_limit message:s",
+  "error": "002#stage:~llm_generate|llm_stream|llm_generate_with_tools|tool_execute|iteration_limit|retrieval|compression message:s",
 };
 
 export const findStreamEventFrameForm: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(STREAM_EVENT_FRAME_FORMS, "ts:n source:=execute|stream iteration?i0 request_id?s metadata?m");

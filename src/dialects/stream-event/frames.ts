@@ -67,7 +67,15 @@ export const STREAM_EVENT_FRAMES = {
   }),
   error: frame("Something went wrong", "出错", {
     stage: required(
-      openSet("llm_generate", "llm_stream", "llm_generate_with_tools", "tool_execute", "iteration_limit"),
+      openSet(
+        "llm_generate",
+        "llm_stream",
+        "llm_generate_with_tools",
+        "tool_execute",
+        "iteration_limit",
+        "retrieval",
+        "compression",
+      ),
       "Where",
       "错误阶段",
     ),

@@ -1,8 +1,9 @@
 /** The `stream-event` dialect (002): the events of a request for those who consume its answer. */
 import type { Dialect } from "../dialect.ts";
 import { STREAM_EVENT_DECODING } from "./decode.ts";
-import { createStreamEventEncoder, STREAM_EVENT_TABLE } from "./encode.ts";
+import { createStreamEventEncoder } from "./encode.ts";
 import { STREAM_EVENT_FRAMES } from "./frames.ts";
+import { STREAM_EVENT_TABLE } from "./project.ts";
 import { STREAM_EVENT_RULES } from "./rules.ts";
 
 export const streamEvent: Dialect = {
@@ -17,3 +18,6 @@ export const streamEvent: Dialect = {
   frames: STREAM_EVENT_FRAMES,
   unsaid: ["envelope-missing", "run-unended"],
 };
+
+export type { StreamEventFrame } from "./frames.generated.ts";
+export { createStreamEventProjection } from "./project.ts";

@@ -1,0 +1,368 @@
+// Callbacks misbehave in every way we could think of; the run, the other callbacks and the order of events do not care.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeChunks } from "../../../test/log-sessions.ts";
+import type { AnyEvent, LoomError, StampedRecord } from "../../protocol/index.ts";
+import type { Observer } from "../observer.ts";
+import { BaseCallback, type Callback, type CallbackPayload } from "./callback.ts";
+import { type CallbackOptions, createCallbackObserver } from "./callback-observer.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function createRecords(events: readonly AnyEvent[], after = 0): StampedRecord[] {
+  return events.map((event, index) => ({
+    envelope: { session_id: "s", run_id: "run-1", event_id: after + index + 1, ts: 1000 * (after + index + 1) },
+    event,
+  }));
+}
+
+const CONTEXT = { tenant: "acme", tags: ["a", "b"] };
+
+const RUN = createRecords([
+  { type: "run_start", message: "Hi", source: "execute", request_id: "req-1", context: CONTEXT },
+  { type: "llm_start", llm_call_id: "l1", model: "m" },
+  { type: "message_chunk", content: "Let me see.", id: "think" },
+  { type: "llm_end", llm_call_id: "l1" },
+  { type: "tool_call", call_id: "c1", name: "add", arguments: {} },
+  { type: "tool_call", call_id: "c2", name: "add", arguments: {} },
+  { type: "tool_end", call_id: "c1", name: "add", result: "3", is_error: false },
+  { type: "tool_end", call_id: "c2", name: "add", result: "4", is_error: false },
+  { type: "error", message: "Rate limit", stage: "llm_generate" },
+  { type: "run_end", status: "error" },
+]);
+
+const TYPES = ["request_start", "tool_calls_start", "tool_result", "tool_result", "error", "agent_finish"];
+
+function show(observer: Observer, records: readonly StampedRecord[] = RUN, isPast = false): void {
+  const run = observer.openRun({ sessionId: "s", runId: "run-1" });
+  for (const record of records) run.take(record, isPast);
+  run.close(false);
+}
+
+function createWitness(own: Partial<Callback> = {}) {
+  const told: CallbackPayload[] = [];
+  const callback: Callback = {
+    onEvent(type, payload) {
+      expect(payload.type).toBe(type);
+      told.push(payload);
+    },
+    ...own,
+  };
+  return { callback, told, types: () => told.map(({ type }) => type) };
+}
+
+function observe(callbacks: readonly Callback[], options: CallbackOptions = {}) {
+  const errors: LoomError[] = [];
+  const observer = createCallbackObserver(callbacks, { onError: (error) => errors.push(error), ...options });
+  return { observer, errors, codes: () => errors.map(({ code }) => code) };
+}
+
+describe("a callback", () => {
+  it("is told the events of 002, with the request's id and context on each", async () => {
+    const { callback, told } = createWitness();
+    const { observer } = observe([callback]);
+    show(observer);
+    expect(await observer.flush()).toBe(true);
+    const common = { source: "execute", request_id: "req-1", context: CONTEXT };
+    expect(told).toEqual([
+      { ...common, type: "request_start", ts: 1, iteration: 0, input: "Hi" },
+      {
+        ...common,
+        type: "tool_calls_start",
+        ts: 5,
+        iteration: 1,
+        tool_calls: [
+          { id: "c1", name: "add" },
+          { id: "c2", name: "add" },
+        ],
+      },
+      { ...common, type: "tool_result", ts: 7, iteration: 1, tool_call_id: "c1", content: "3" },
+      { ...common, type: "tool_result", ts: 8, iteration: 1, tool_call_id: "c2", content: "4" },
+      { ...common, type: "error", ts: 9, iteration: 1, stage: "llm_generate", message: "Rate limit" },
+      { ...common, type: "agent_finish", ts: 10, content: "", status: "error" },
+    ]);
+  });
+
+  it("may be a class of its own", async () => {
+    const told: string[] = [];
+    class Logging extends BaseCallback {
+      override async onEvent(type: string): Promise<void> {
+        told.push(type);
+      }
+    }
+    const { observer } = observe([new Logging()]);
+    show(observer);
+    await observer.flush();
+    expect(told).toEqual(TYPES);
+  });
+
+  it("is told text only if it asks for it, and that changes nothing for others", async () => {
+    const [plain, asking, refusing] = [
+      createWitness(),
+      createWitness({ textDelta: true }),
+      createWitness({ textDelta: false }),
+    ];
+    const one = observe([plain.callback]);
+    show(one.observer);
+    await one.observer.flush();
+    const alone = plain.told.splice(0);
+    const { observer } = observe([plain.callback, asking.callback, refusing.callback]);
+    show(observer);
+    await observer.flush();
+    expect(plain.told).toEqual(alone);
+    expect(refusing.told).toEqual(alone);
+    expect(asking.types()).toEqual(["request_start", "text_delta", ...TYPES.slice(1)]);
+    const all = observe([plain.callback, refusing.callback], { textDelta: true });
+    plain.told.splice(0);
+    refusing.told.splice(0);
+    show(all.observer);
+    await all.observer.flush();
+    expect(plain.types()).toEqual(asking.types());
+    expect(refusing.told).toEqual(alone);
+  });
+
+  it("is told nothing within the commit, nor before what the commit has set off", async () => {
+    const { callback, told } = createWitness();
+    const { observer } = observe([callback]);
+    show(observer);
+    expect(told).toEqual([]);
+    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+    expect(told).toEqual([]);
+    await observer.flush();
+    expect(told).toHaveLength(TYPES.length);
+  });
+
+  it("is not told again what is past, but understands what follows by it", async () => {
+    const { callback, told } = createWitness();
+    const { observer } = observe([callback]);
+    const run = observer.openRun({ sessionId: "s", runId: "run-1" });
+    for (const [index, record] of RUN.entries()) run.take(record, index < 8);
+    await observer.flush();
+    expect(told).toMatchObject([
+      { type: "error", iteration: 1, source: "execute", request_id: "req-1", context: CONTEXT },
+      { type: "agent_finish", source: "execute", request_id: "req-1", context: CONTEXT },
+    ]);
+  });
+
+  it("that was given twice is told once", async () => {
+    const { callback, types } = createWitness();
+    const { observer } = observe([callback, callback]);
+    show(observer);
+    await observer.flush();
+    expect(types()).toEqual(TYPES);
+  });
+
+  it("that is none is refused at once", () => {
+    for (const given of [{}, undefined, null, "log", { onEvent: 1 }])
+      expect(() => createCallbackObserver([given as unknown as Callback])).toThrow(/onEvent/);
+  });
+});
+
+describe("a callback that misbehaves", () => {
+  const never = new Promise<void>(() => undefined);
+  const faults: readonly [string, Callback["onEvent"], readonly string[]][] = [
+    ["throws", () => fail("thrown"), TYPES.map(() => "callback_failed")],
+    ["throws what is no error", () => fail(undefined), TYPES.map(() => "callback_failed")],
+    ["rejects", () => Promise.reject(new Error("rejected")), TYPES.map(() => "callback_failed")],
+    ["throws at one event", (type) => (type === "error" ? fail("once") : undefined), ["callback_failed"]],
+    ["hangs for ever", () => never, []],
+    ["hangs at one event", (type) => (type === "tool_result" ? never : undefined), []],
+    ["returns no promise", () => 7, []],
+    // oxlint-disable-next-line unicorn/no-thenable -- that is what is tried
+    ["returns a promise that is none", () => ({ then: () => undefined }), []],
+    [
+      "returns a promise that throws",
+      () => ({
+        // oxlint-disable-next-line unicorn/no-thenable -- that is what is tried
+        get then() {
+          return fail("in then");
+        },
+      }),
+      TYPES.map(() => "callback_failed"),
+    ],
+    ["changes its payload", (_type, payload) => spoil(payload), []],
+  ];
+
+  function fail(what: unknown): never {
+    throw typeof what === "string" ? new Error(what) : what;
+  }
+
+  function spoil(payload: object): void {
+    const open = payload as {
+      type: string;
+      request_id?: string;
+      tool_calls?: { id: string }[];
+      context: { tags: string[] };
+    };
+    open.type = "spoilt";
+    delete open.request_id;
+    open.context.tags.push("spoilt");
+    open.tool_calls?.splice(0, 1);
+    for (const call of open.tool_calls ?? []) call.id = "spoilt";
+  }
+
+  it.each(faults)("%s: the others are told all, in order", async (_name, onEvent, codes) => {
+    const alone = createWitness();
+    const first = observe([alone.callback]);
+    show(first.observer);
+    await first.observer.flush();
+    const before = createWitness();
+    const after = createWitness();
+    const { observer, codes: told } = observe([before.callback, { onEvent }, after.callback]);
+    const records = structuredClone(RUN);
+    show(observer, records);
+    await vi.waitFor(() => expect(after.told).toHaveLength(TYPES.length));
+    expect(before.told).toEqual(alone.told);
+    expect(after.told).toEqual(alone.told);
+    expect(records).toEqual(RUN);
+    await Promise.resolve();
+    expect(told()).toEqual(codes);
+    observer.close();
+  });
+
+  it("and whoever is told of it may misbehave as well", async () => {
+    const { callback, types } = createWitness();
+    const observer = createCallbackObserver([{ onEvent: () => fail("thrown") }, callback], {
+      onError: () => fail("again"),
+    });
+    show(observer);
+    expect(await observer.flush()).toBe(true);
+    expect(types()).toEqual(TYPES);
+  });
+
+  it("is warned of once where nobody wants to know", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const observer = createCallbackObserver([
+      { onEvent: () => fail("one") },
+      { onEvent: () => Promise.reject(new Error("other")) },
+    ]);
+    show(observer);
+    show(observer);
+    await observer.flush();
+    expect(warn).toHaveBeenCalledTimes(2);
+    expect(warn.mock.calls[0]?.[0]).toMatchObject({ code: "callback_failed", cause: { message: "one" } });
+  });
+
+  it("and takes its time is told one event after the other", async () => {
+    let going = 0;
+    const told: string[] = [];
+    const { observer } = observe([
+      {
+        async onEvent(type) {
+          expect(++going).toBe(1);
+          for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+          told.push(type);
+          going--;
+        },
+      },
+    ]);
+    show(observer);
+    expect(await observer.flush()).toBe(true);
+    expect(told).toEqual(TYPES);
+  });
+
+  it("and hangs is waited for so long, and the next event goes on", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { callback, types } = createWitness();
+    const { observer, errors } = observe(
+      [
+        {
+          onEvent(type, payload) {
+            callback.onEvent(type, payload);
+            return type === "request_start" ? never : undefined;
+          },
+        },
+      ],
+      { timeoutMs: 1000 },
+    );
+    show(observer);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(types()).toEqual(["request_start"]);
+    vi.advanceTimersByTime(999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(types()).toEqual(["request_start"]);
+    vi.advanceTimersByTime(1);
+    await observer.flush();
+    expect(types()).toEqual(TYPES);
+    expect(errors).toMatchObject([{ code: "callback_timeout", details: { event: "request_start", limit: 1000 } }]);
+  });
+});
+
+it("a callback that always hangs is told all the same, one time-out after the other", async () => {
+  const { callback, types } = createWitness();
+  const { observer, codes } = observe(
+    [
+      {
+        onEvent(type, payload) {
+          callback.onEvent(type, payload);
+          return new Promise(() => undefined);
+        },
+      },
+    ],
+    { timeoutMs: 2 },
+  );
+  show(observer);
+  expect(await observer.flush()).toBe(true);
+  expect(types()).toEqual(TYPES);
+  expect(codes()).toEqual(TYPES.map(() => "callback_timeout"));
+});
+
+describe("a callback that falls behind", () => {
+  it("is told no more than its backlog holds; drops are counted, and told of twice", async () => {
+    const gate = Promise.withResolvers<void>();
+    const slow = createWitness();
+    const quick = createWitness({ textDelta: true });
+    const callback: Callback = {
+      textDelta: true,
+      async onEvent(type, payload) {
+        slow.callback.onEvent(type, payload);
+        await gate.promise;
+      },
+    };
+    const { observer, errors } = observe([callback, quick.callback], { maxBacklog: 10 });
+    const run = observer.openRun({ sessionId: "s", runId: "run-1" });
+    const chunks = makeChunks(100);
+    for (const record of chunks) {
+      run.take(record, false);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    // One is being told, ten wait.
+    expect(observer.dropped).toBe(89);
+    expect(errors).toMatchObject([{ code: "callback_backlog_full", details: { limit: 10 } }]);
+    expect(await observer.flush(1)).toBe(false);
+    gate.resolve();
+    expect(await observer.flush()).toBe(true);
+    for (const record of makeChunks(1, { after: 100 })) run.take(record, false);
+    await observer.flush();
+    expect(errors).toMatchObject([{}, { code: "callback_backlog_full", details: { dropped: 89 } }]);
+    expect(errors).toHaveLength(2);
+    const words = (told: readonly CallbackPayload[]) => told.map((payload) => "content" in payload && payload.content);
+    expect(words(slow.told)).toEqual([...Array.from({ length: 11 }, (_, index) => `word ${index + 1}`), "word 101"]);
+    expect(words(quick.told)).toEqual(Array.from({ length: 101 }, (_, index) => `word ${index + 1}`));
+  });
+
+  it("keeps its order over backlogs of any length", async () => {
+    const { callback, told } = createWitness({ textDelta: true });
+    const { observer } = observe([callback], { maxBacklog: 10_000 });
+    const run = observer.openRun({ sessionId: "s", runId: "run-1" });
+    for (const record of makeChunks(5000)) run.take(record, false);
+    await observer.flush();
+    expect(told.map((payload) => payload.ts)).toEqual(Array.from({ length: 5000 }, (_, index) => index / 1000));
+    expect(observer.dropped).toBe(0);
+  });
+
+  it("is told nothing after close, and what waited is counted as dropped", async () => {
+    const { callback, told } = createWitness();
+    const { observer, errors } = observe([callback]);
+    show(observer);
+    observer.close();
+    observer.close();
+    show(observer);
+    expect(await observer.flush()).toBe(true);
+    expect(told).toEqual([]);
+    expect(observer.dropped).toBe(TYPES.length);
+    expect(errors).toMatchObject([{ code: "callback_backlog_full", details: { dropped: TYPES.length } }]);
+  });
+});

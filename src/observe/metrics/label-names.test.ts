@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createLabelLimit, cutLabel, MAX_LABEL_LENGTH, NamedParts } from "./label-names.ts";
+
+class Count {
+  value = 0;
+
+  merge({ value }: Count): void {
+    this.value += value;
+  }
+}
+
+function countAll(names: readonly string[], maxLabels: number): NamedParts<Count> {
+  const parts = new NamedParts(() => new Count(), maxLabels);
+  for (const name of names) parts.at(name).value++;
+  return parts;
+}
+
+const describeAll = (parts: NamedParts<Count>) => parts.summarize(({ value }) => value);
+
+describe("names as labels", () => {
+  it("are cut, and never in the middle of a character", () => {
+    expect(cutLabel("x".repeat(1000))).toHaveLength(MAX_LABEL_LENGTH);
+    expect(cutLabel(`${"x".repeat(MAX_LABEL_LENGTH - 1)}😀`).isWellFormed()).toBe(true);
+  });
+
+  it("are limited: the first stay", () => {
+    const labelOf = createLabelLimit(2);
+    expect(["b", "c", "a", "b", "other"].map(labelOf)).toEqual(["b", "c", "other", "b", "other"]);
+  });
+});
+
+describe("parts by name", () => {
+  it("beyond the limit are told together", () => {
+    expect(describeAll(countAll(["c", "a", "b", "c", "d"], 2))).toEqual({ a: 1, b: 1, other: 3 });
+    expect(describeAll(countAll(["a", "other"], 2))).toEqual({ a: 1, other: 1 });
+    expect(describeAll(countAll(["a", "b"], 0))).toEqual({ other: 2 });
+  });
+
+  it("may bear any name", () => {
+    const told = describeAll(countAll(["__proto__", "constructor", ""], 9));
+    expect(JSON.parse(JSON.stringify(told))).toEqual(JSON.parse('{"":1,"__proto__":1,"constructor":1}'));
+  });
+
+  it("add up the same in any order and grouping, also beyond the limit", () => {
+    const name = fc.constantFrom("a", "b", "c", "d", "e", "other", "f", "g");
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(name, { maxLength: 12 }), { maxLength: 5 }),
+        fc.nat({ max: 9 }),
+        fc.boolean(),
+        (groups, maxLabels, isFromRight) => {
+          const whole = describeAll(countAll(groups.flat(), maxLabels));
+          const sums = groups.map((names) => countAll(names, maxLabels));
+          if (isFromRight) sums.reverse();
+          const sum = countAll([], maxLabels);
+          for (const part of sums) sum.merge(part);
+          expect(describeAll(sum)).toEqual(whole);
+        },
+      ),
+    );
+  });
+});

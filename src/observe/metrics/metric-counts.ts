@@ -1,0 +1,256 @@
+/**
+ * The numbers behind `MetricsCollector`: counts and times, kept in little room, added up, and told.
+ *
+ * Invariant: its size does not grow with what it has counted: names are limited, times are in buckets.
+ */
+import { NamedParts } from "./label-names.ts";
+import type { ApprovalDecision, Measures, RunOutcome, Tokens } from "./measures.ts";
+import type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics-summary.ts";
+import type { StreamEnd, StreamOpening } from "./stream-meter.ts";
+import { Timing } from "./timing.ts";
+
+/** Numbers by name that can be added up. */
+class Tally<K extends string> {
+  readonly counts: Record<K, number>;
+
+  constructor(names: readonly K[]) {
+    this.counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<K, number>;
+  }
+
+  merge(other: Tally<K>): void {
+    for (const name of Object.keys(this.counts) as K[]) this.counts[name] += other.counts[name];
+  }
+}
+
+/** Calls of one model, or of one tool; a tool uses no tokens. */
+class Calls {
+  readonly tally = new Tally(["calls", "failed", "prompt", "completion", "total"]);
+  readonly duration: Timing = new Timing();
+  readonly firstToken: Timing = new Timing();
+
+  merge({ tally, duration, firstToken }: Calls): void {
+    this.tally.merge(tally);
+    this.duration.merge(duration);
+    this.firstToken.merge(firstToken);
+  }
+}
+
+/** All that is counted, so that it can be thrown away at once. */
+function createState(maxLabels: number) {
+  return {
+    totals: new Tally([
+      ...(["started", "completed", "error", "cancelled", "iterations", "retrievals", "documents"] as const),
+      ...(["compressions", "savedTokens", "asked", "approved", "rejected", "expired", "untracked"] as const),
+    ]),
+    streams: new Tally([
+      ...(["fresh", "resume", "gap", "refused", "slowReaders", "frames", "bytes", "replayedBytes"] as const),
+      ...(["end", "left", "slow", "error"] as const),
+    ]),
+    run: new Timing(),
+    firstAnswer: new Timing(),
+    approvalWait: new Timing(),
+    models: new NamedParts(() => new Calls(), maxLabels),
+    tools: new NamedParts(() => new Calls(), maxLabels),
+    errors: new Tally(["total"]),
+    errorStages: new NamedParts(() => new Tally(["total"]), maxLabels),
+    errorCodes: new NamedParts(() => new Tally(["total"]), maxLabels),
+    allModels: new Calls(),
+    allTools: new Calls(),
+  };
+}
+
+type State = ReturnType<typeof createState>;
+
+export class MetricCounts implements Measures {
+  readonly #maxLabels: number;
+  #state: State;
+
+  constructor(maxLabels: number) {
+    this.#maxLabels = maxLabels;
+    this.#state = createState(maxLabels);
+  }
+
+  reset(): void {
+    this.#state = createState(this.#maxLabels);
+  }
+
+  merge(other: MetricCounts): void {
+    const [mine, theirs] = [this.#state, other.#state];
+    mine.totals.merge(theirs.totals);
+    mine.streams.merge(theirs.streams);
+    mine.run.merge(theirs.run);
+    mine.firstAnswer.merge(theirs.firstAnswer);
+    mine.approvalWait.merge(theirs.approvalWait);
+    mine.models.merge(theirs.models);
+    mine.tools.merge(theirs.tools);
+    mine.errors.merge(theirs.errors);
+    mine.errorStages.merge(theirs.errorStages);
+    mine.errorCodes.merge(theirs.errorCodes);
+    mine.allModels.merge(theirs.allModels);
+    mine.allTools.merge(theirs.allTools);
+  }
+
+  summarize(openStreams: number): MetricsSummary {
+    const { totals, streams, run, firstAnswer, approvalWait, allModels, allTools, ...state } = this.#state;
+    const { iterations, retrievals, documents, compressions, savedTokens, untracked, ...counts } = totals.counts;
+    const { started, completed, error, cancelled, asked, approved, rejected, expired } = counts;
+    const { fresh, resume, gap, refused, slowReaders, frames, bytes, replayedBytes, ...ends } = streams.counts;
+    return {
+      runs: {
+        started,
+        completed,
+        error,
+        cancelled,
+        duration: run.summarize(),
+        timeToFirstAnswer: firstAnswer.summarize(),
+      },
+      iterations,
+      llm: { ...describeModel(allModels), byModel: state.models.summarize(describeModel) },
+      tools: { ...describeTool(allTools), byTool: state.tools.summarize(describeTool) },
+      errors: {
+        total: state.errors.counts.total,
+        byStage: state.errorStages.summarize(({ counts: { total } }) => total),
+        byCode: state.errorCodes.summarize(({ counts: { total } }) => total),
+      },
+      retrievals: { total: retrievals, documents },
+      compressions: { total: compressions, savedTokens },
+      approvals: { asked, approved, rejected, expired, wait: approvalWait.summarize() },
+      streams: {
+        opened: fresh + resume + gap,
+        resumed: resume,
+        gaps: gap,
+        open: openStreams,
+        closed: ends,
+        refused,
+        slowReadersClosed: slowReaders,
+        frames,
+        bytes,
+        replayedBytes,
+      },
+      untracked,
+    };
+  }
+
+  startRun(_agent: string): void {
+    this.#state.totals.counts.started++;
+  }
+
+  endRun(_agent: string, outcome: RunOutcome, elapsedMs: number | undefined): void {
+    this.#state.totals.counts[outcome]++;
+    if (elapsedMs !== undefined) this.#state.run.add(elapsedMs);
+  }
+
+  beginAnswer(_agent: string, elapsedMs: number): void {
+    this.#state.firstAnswer.add(elapsedMs);
+  }
+
+  addIteration(): void {
+    this.#state.totals.counts.iterations++;
+  }
+
+  startModelCall(model: string): void {
+    for (const part of this.#modelParts(model)) part.tally.counts.calls++;
+  }
+
+  endModelCall(model: string, isError: boolean, elapsedMs: number | undefined): void {
+    endCall(this.#modelParts(model), isError, elapsedMs);
+  }
+
+  takeFirstToken(model: string, elapsedMs: number): void {
+    for (const part of this.#modelParts(model)) part.firstToken.add(elapsedMs);
+  }
+
+  addTokens(model: string, tokens: Tokens): void {
+    for (const { tally } of this.#modelParts(model)) {
+      tally.counts.prompt += tokens.prompt;
+      tally.counts.completion += tokens.completion;
+      tally.counts.total += tokens.total;
+    }
+  }
+
+  startToolCall(tool: string): void {
+    for (const part of this.#toolParts(tool)) part.tally.counts.calls++;
+  }
+
+  endToolCall(tool: string, isError: boolean, elapsedMs: number | undefined): void {
+    endCall(this.#toolParts(tool), isError, elapsedMs);
+  }
+
+  addError(stage: string, code: string): void {
+    this.#state.errors.counts.total++;
+    this.#state.errorStages.at(stage).counts.total++;
+    this.#state.errorCodes.at(code).counts.total++;
+  }
+
+  addRetrieval(documents: number): void {
+    this.#state.totals.counts.retrievals++;
+    this.#state.totals.counts.documents += documents;
+  }
+
+  addCompression(savedTokens: number): void {
+    this.#state.totals.counts.compressions++;
+    this.#state.totals.counts.savedTokens += savedTokens;
+  }
+
+  askApproval(): void {
+    this.#state.totals.counts.asked++;
+  }
+
+  answerApproval(decision: ApprovalDecision, waitMs: number | undefined): void {
+    this.#state.totals.counts[decision]++;
+    if (waitMs !== undefined) this.#state.approvalWait.add(waitMs);
+  }
+
+  loseCall(): void {
+    this.#state.totals.counts.untracked++;
+  }
+
+  openStream(kind: StreamOpening["kind"]): void {
+    this.#state.streams.counts[kind]++;
+  }
+
+  sendFrames(frames: number, bytes: number, replayedBytes: number): void {
+    const { counts } = this.#state.streams;
+    counts.frames += frames;
+    counts.bytes += bytes;
+    counts.replayedBytes += replayedBytes;
+  }
+
+  closeStream(end: StreamEnd): void {
+    this.#state.streams.counts[end]++;
+  }
+
+  refuseStream(): void {
+    this.#state.streams.counts.refused++;
+  }
+
+  closeSlowReader(): void {
+    this.#state.streams.counts.slowReaders++;
+  }
+
+  #modelParts(model: string): readonly [Calls, Calls] {
+    return [this.#state.allModels, this.#state.models.at(model)];
+  }
+
+  #toolParts(tool: string): readonly [Calls, Calls] {
+    return [this.#state.allTools, this.#state.tools.at(tool)];
+  }
+}
+
+function endCall(parts: readonly Calls[], isError: boolean, elapsedMs: number | undefined): void {
+  for (const { tally, duration } of parts) {
+    if (isError) tally.counts.failed++;
+    if (elapsedMs !== undefined) duration.add(elapsedMs);
+  }
+}
+
+function describeModel({ tally, duration, firstToken }: Calls): ModelSummary {
+  const { calls, failed, prompt, completion, total } = tally.counts;
+  const tokens: TokenSummary = { prompt, completion, total };
+  return { calls, failed, tokens, duration: duration.summarize(), timeToFirstToken: firstToken.summarize() };
+}
+
+function describeTool({ tally, duration }: Calls): ToolSummary {
+  const { calls, failed } = tally.counts;
+  return { calls, failed, duration: duration.summarize() };
+}

@@ -1,0 +1,305 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { sessionArbitrary } from "../../../test/run-arbitrary.ts";
+import { SAMPLES } from "../../../test/sampling.ts";
+import { writeRecords } from "../../../test/log-sessions.ts";
+import { MemoryLog } from "../../log/index.ts";
+import type { AnyEvent, StampedRecord } from "../../protocol/index.ts";
+import { replayObservers } from "../replay-observers.ts";
+import { MetricsCollector, type MetricsCollectorOptions } from "./metrics-collector.ts";
+import type { MetricsSummary } from "./metrics-summary.ts";
+
+type Told = AnyEvent & { readonly at?: number; readonly node?: string };
+
+/** Events of one run, `at` so many milliseconds. */
+function record(events: readonly Told[]): StampedRecord[] {
+  return events.map(({ at, node, ...event }, index) => ({
+    envelope: {
+      session_id: "s",
+      run_id: "run-1",
+      event_id: index + 1,
+      ...(at === undefined ? {} : { ts: at }),
+      ...(node === undefined ? {} : { node_id: node }),
+    },
+    event: event as AnyEvent,
+  }));
+}
+
+/** Feeds all runs; the first `past` records are shown as past. */
+function feed(metrics: MetricsCollector, records: readonly StampedRecord[], past = 0): MetricsCollector {
+  const runs = new Map<string | undefined, ReturnType<MetricsCollector["openRun"]>>();
+  for (const [index, each] of records.entries()) {
+    const { session_id: sessionId, run_id: runId } = each.envelope;
+    const run = runs.get(runId) ?? metrics.openRun({ sessionId, runId });
+    runs.set(runId, run);
+    run.take(each, index < past);
+  }
+  for (const run of runs.values()) run.close(false);
+  return metrics;
+}
+
+function measure(events: readonly Told[], options?: MetricsCollectorOptions): MetricsSummary {
+  return feed(new MetricsCollector(options), record(events)).summary();
+}
+
+const call = (id: string, at: number, node = "n1"): Told => ({
+  type: "llm_start",
+  llm_call_id: id,
+  model: "m1",
+  at,
+  node,
+});
+const say = (content: string, at: number, node = "n1"): Told => ({
+  type: "message_chunk",
+  content,
+  id: "think",
+  at,
+  node,
+});
+
+const STORY: readonly Told[] = [
+  { type: "run_start", agent: "react", at: 1000 },
+  { type: "retrieval_complete", doc_count: 3, at: 1010 },
+  { type: "compression_applied", before_tokens: 6200, after_tokens: 3900, at: 1020 },
+  call("n1.0", 1100),
+  { type: "reasoning_chunk", content: "hm", at: 1150, node: "n1" },
+  { type: "tool_call", call_id: "c1", name: "calculator", arguments: {}, at: 1190, node: "n1" },
+  { type: "tool_call", call_id: "c2", name: "delete_file", arguments: {}, at: 1190, node: "n1" },
+  { type: "usage", prompt_tokens: 10, completion_tokens: 5, total_tokens: 17, llm_call_id: "n1.0", at: 1200 },
+  { type: "llm_end", llm_call_id: "n1.0", model: "m1", finish_reason: "tool_calls", duration_ms: 100, at: 1200 },
+  { type: "tool_start", call_id: "c1", name: "calculator", at: 1210 },
+  { type: "tool_end", call_id: "c1", name: "calculator", result: "56", is_error: false, at: 1215 },
+  { type: "tool_approval", call_id: "c2", name: "delete_file", arguments: {}, at: 1220 },
+  { type: "tool_approval_result", call_id: "c2", decision: "rejected", at: 31_220 },
+  { type: "tool_end", call_id: "c2", name: "delete_file", result: "no", is_error: true, at: 31_230 },
+  { type: "error", message: "slow down", stage: "llm_stream", code: "model_failed", at: 31_240 },
+  call("n2.0", 31_300, "n2"),
+  say("It ", 31_320, "n2"),
+  say("is 56.", 31_400, "n2"),
+  { type: "llm_end", llm_call_id: "n2.0", finish_reason: "stop", at: 31_400 },
+  { type: "run_end", status: "completed", at: 31_500 },
+  { type: "reply", reply: "It is 56.", at: 31_500 },
+];
+
+describe("a summary", () => {
+  it("tells what a run did", () => {
+    const { runs, llm, tools, approvals, ...rest } = measure(STORY);
+    expect(runs).toMatchObject({ started: 1, completed: 1, error: 0, cancelled: 0 });
+    expect([runs.duration.sumMs, runs.timeToFirstAnswer.sumMs]).toEqual([30_500, 30_320]);
+    expect(llm).toMatchObject({ calls: 2, failed: 0, tokens: { prompt: 10, completion: 5, total: 17 } });
+    expect(llm.duration).toMatchObject({ count: 2, sumMs: 200 });
+    expect(llm.timeToFirstToken).toMatchObject({ count: 2, minMs: 20, maxMs: 50 });
+    expect(Object.keys(llm.byModel)).toEqual(["m1"]);
+    expect(tools).toMatchObject({ calls: 2, failed: 1, duration: { count: 1, sumMs: 5 } });
+    expect(tools.byTool["delete_file"]).toMatchObject({ calls: 1, failed: 1, duration: { count: 0 } });
+    expect(approvals).toMatchObject({ asked: 1, rejected: 1, approved: 0, wait: { sumMs: 30_000 } });
+    expect(rest).toMatchObject({
+      iterations: 2,
+      errors: { total: 1, byStage: { llm_stream: 1 }, byCode: { model_failed: 1 } },
+      retrievals: { total: 1, documents: 3 },
+      compressions: { total: 1, savedTokens: 2300 },
+      untracked: 0,
+    });
+  });
+
+  it("is plain, and the same after JSON", () => {
+    const summary = measure(STORY);
+    expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
+  });
+
+  it("is empty again after a reset, and runs that are going are counted on", () => {
+    const metrics = new MetricsCollector();
+    const run = metrics.openRun({ sessionId: "s", runId: "run-1" });
+    const records = record(STORY);
+    for (const each of records.slice(0, 4)) run.take(each, false);
+    metrics.reset();
+    expect(metrics.summary()).toEqual(new MetricsCollector().summary());
+    for (const each of records.slice(4)) run.take(each, false);
+    expect(metrics.summary().runs).toMatchObject({ started: 0, completed: 1, duration: { sumMs: 30_500 } });
+  });
+
+  it("counts rounds by the node `think` where model calls are not shown", () => {
+    const exit: Told = { type: "node_exit", id: "think", result: "Ok" };
+    expect(measure([exit, exit]).iterations).toBe(2);
+    expect(measure([call("a", 1), exit, { type: "llm_end", llm_call_id: "a" }]).iterations).toBe(1);
+  });
+});
+
+describe("the first token", () => {
+  it("is that of its own node run, side by side", () => {
+    const { llm } = measure([call("a", 0, "n1"), call("b", 10, "n2"), say("x", 30, "n2"), say("y", 100, "n1")]);
+    expect(llm.timeToFirstToken).toMatchObject({ count: 2, minMs: 20, maxMs: 100 });
+  });
+
+  it("is not guessed where two speak in one node run", () => {
+    const { llm } = measure([call("a", 0), call("b", 1), say("x", 2)]);
+    expect(llm.timeToFirstToken.count).toBe(0);
+    const later = measure([call("a", 0), say("x", 2), call("b", 3), say("y", 4)]);
+    expect(later.llm.timeToFirstToken).toMatchObject({ count: 1, sumMs: 2 });
+  });
+
+  it("of a try that failed is not taken from the next", () => {
+    const failed: Told = {
+      type: "llm_end",
+      llm_call_id: "a.0",
+      finish_reason: "error",
+      error: "no",
+      at: 50,
+      node: "n1",
+    };
+    const { llm } = measure([call("a.0", 0), failed, call("a.1", 100), say("x", 130)]);
+    expect(llm).toMatchObject({ calls: 2, failed: 1, timeToFirstToken: { count: 1, sumMs: 30 } });
+  });
+
+  it("of an answer is not a thought", () => {
+    const thought = { ...say("x", 10), channel: "thought" };
+    const { runs } = measure([{ type: "run_start", at: 0 }, thought, say("y", 40)]);
+    expect(runs.timeToFirstAnswer).toMatchObject({ count: 1, sumMs: 40 });
+  });
+});
+
+describe("odd records", () => {
+  it("count a call once, whatever of it is missing or doubled", () => {
+    const end: Told = { type: "llm_end", llm_call_id: "a", model: "m1", duration_ms: 5 };
+    expect(measure([end, end]).llm).toMatchObject({ calls: 1, duration: { count: 1 } });
+    expect(measure([call("a", 0), call("a", 1)]).llm).toMatchObject({ calls: 1, duration: { count: 0 } });
+    const done: Told = { type: "tool_end", call_id: "c", name: "t", result: "", is_error: false };
+    expect(measure([done, done]).tools).toMatchObject({ calls: 1, failed: 0, duration: { count: 0 } });
+    const ended: Told = { type: "run_end", status: "error" };
+    expect(measure([ended, ended]).runs).toMatchObject({ error: 1 });
+  });
+
+  it("match calls without an id by their names", () => {
+    const start = (at: number): Told => ({ type: "tool_start", name: "t", at });
+    const end = (at: number): Told => ({ type: "tool_end", name: "t", result: "", is_error: false, at });
+    const asked: Told = { type: "tool_call", name: "t", arguments: {} };
+    const { tools } = measure([asked, start(0), end(5), asked, start(10), end(30)]);
+    expect(tools).toMatchObject({ calls: 2, duration: { count: 2, sumMs: 25 } });
+  });
+
+  const strange = fc.oneof(
+    fc.constantFrom(Number.NaN, -1, Number.POSITIVE_INFINITY, 1e308, -0, 2 ** 53, undefined, 0.5),
+    fc.double(),
+  );
+  const id = fc.constantFrom("a", "b", undefined);
+  const types =
+    "run_start run_end llm_start llm_end usage message_chunk tool_call_chunk tool_call tool_start tool_end " +
+    "tool_approval tool_approval_result error retrieval_complete compression_applied node_exit strange";
+  const type = fc.constantFrom(...types.split(" "));
+  const event = fc.record({
+    type,
+    llm_call_id: id,
+    call_id: id,
+    name: fc.constantFrom("t", "__proto__"),
+    model: id,
+    status: fc.constantFrom("completed", "odd", undefined),
+    decision: fc.constantFrom("approved", "odd", undefined),
+    duration_ms: strange,
+    prompt_tokens: strange,
+    completion_tokens: strange,
+    total_tokens: strange,
+    doc_count: strange,
+    before_tokens: strange,
+    after_tokens: strange,
+    summary: fc.record({ duration_ms: strange }),
+    at: strange,
+  });
+
+  it("give numbers all the same: finite, and none below zero", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+        const summary = measure(events as unknown as Told[]);
+        const numbers: number[] = [];
+        JSON.stringify(summary, (_key, value: unknown) => {
+          if (typeof value === "number") numbers.push(value);
+          return value;
+        });
+        expect(numbers.filter((value) => !Number.isFinite(value) || value < 0)).toEqual([]);
+        expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
+      }),
+    );
+  });
+
+  it("cost little, however many calls never end", () => {
+    const count = SAMPLES.openThings;
+    const metrics = new MetricsCollector({ maxOpenCalls: 100 });
+    const run = metrics.openRun({ sessionId: "s", runId: "run-1" });
+    for (let n = 0; n < count; n++) {
+      for (const each of record([
+        call(`l${n}`, n, `n${n}`),
+        { type: "tool_call", call_id: `c${n}`, name: `t${n}`, arguments: {} },
+      ]))
+        run.take(each, false);
+    }
+    const { llm, tools, untracked } = metrics.summary();
+    expect([llm.calls, tools.calls, untracked]).toEqual([count, count, 2 * (count - 100)]);
+    expect(Object.keys(tools.byTool)).toHaveLength(101);
+    // One that was forgotten is not counted again when it ends.
+    for (const each of record([
+      { type: "llm_end", llm_call_id: "l0", duration_ms: 7 },
+      { type: "tool_end", call_id: "c0", name: "t0", result: "", is_error: false },
+    ]))
+      run.take(each, false);
+    expect(metrics.summary()).toMatchObject({ llm: { calls: count, duration: { count: 1 } }, tools: { calls: count } });
+  });
+
+  it("are refused as options", () => {
+    expect(() => new MetricsCollector({ maxLabels: -1 })).toThrow(RangeError);
+    expect(() => new MetricsCollector({ maxOpenCalls: 0 })).toThrow(RangeError);
+  });
+});
+
+describe("adding up", () => {
+  const sessions = fc.array(sessionArbitrary, { minLength: 1, maxLength: 4 });
+
+  it("gives what one would have counted that saw all, in any order and grouping", () => {
+    fc.assert(
+      fc.property(sessions, fc.nat(), fc.nat({ max: 4 }), (parts, seed, maxLabels) => {
+        const whole = new MetricsCollector({ maxLabels });
+        for (const part of parts) feed(whole, part);
+        const collectors = parts.map((part) => feed(new MetricsCollector({ maxLabels }), part));
+        // Two at a time, whichever, until one is left.
+        let turn = seed;
+        while (collectors.length > 1) {
+          const [one] = collectors.splice(turn % collectors.length, 1) as [MetricsCollector];
+          turn = Math.trunc(turn / 2) + 1;
+          (collectors[turn % collectors.length] as MetricsCollector).merge(one);
+        }
+        expect(collectors[0]?.summary()).toEqual(whole.summary());
+      }),
+      { numRuns: SAMPLES.sessions },
+    );
+  });
+
+  it("gives the same where a process took over within a run", () => {
+    fc.assert(
+      fc.property(sessionArbitrary, fc.nat(), (records, seed) => {
+        const cut = seed % (records.length + 1);
+        const before = feed(new MetricsCollector(), records.slice(0, cut));
+        before.merge(feed(new MetricsCollector(), records, cut));
+        expect(before.summary()).toEqual(feed(new MetricsCollector(), records).summary());
+      }),
+      { numRuns: SAMPLES.sessions },
+    );
+  });
+
+  it("of itself doubles", () => {
+    const metrics = feed(new MetricsCollector(), record(STORY));
+    metrics.merge(metrics);
+    expect(metrics.summary()).toMatchObject({ iterations: 4, tools: { calls: 4, duration: { count: 2, sumMs: 10 } } });
+  });
+});
+
+it("counts a recorded session as it was counted live", async () => {
+  await fc.assert(
+    fc.asyncProperty(sessionArbitrary, async (records) => {
+      const log = new MemoryLog();
+      const { sessionId } = await writeRecords(log, records);
+      const replayed = new MetricsCollector();
+      await replayObservers(log, sessionId, [replayed]);
+      expect(replayed.summary()).toEqual(feed(new MetricsCollector(), records).summary());
+      await log.close();
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,150 @@
+/**
+ * Runs and streams as metrics for Prometheus, kept by the package `prom-client`, which is loaded when first asked for.
+ *
+ * Invariant: the number of time series has a limit, whatever names models and callers invent. The first so many names
+ * stay, since a counter that a scraper has seen must not go back.
+ */
+import { loadPackage } from "../load-package.ts";
+import type { Observer } from "../observer.ts";
+import { assertLimit } from "./assert-limit.ts";
+import { createLabelLimit, DEFAULT_MAX_LABELS, OTHER_LABEL } from "./label-names.ts";
+import type { Measures } from "./measures.ts";
+import {
+  createPrometheusMetrics,
+  type PrometheusClient,
+  type PrometheusMetrics,
+  type PrometheusRegister,
+} from "./prometheus-metrics.ts";
+import { MAX_OPEN_CALLS, NOT_MEASURED, RunMeter } from "./run-meter.ts";
+import type { StreamMeter } from "./stream-meter.ts";
+
+export interface PrometheusOptions {
+  /** Where the metrics are put: a `Registry` of prom-client. A new one when absent. */
+  readonly register?: PrometheusRegister;
+  /** Before each name; `loom_` when absent. */
+  readonly prefix?: string;
+  /** The package itself, where yours is to be used and not the one that is found. */
+  readonly client?: PrometheusClient;
+  /** Values of one label: so many agents, models, tools and kinds of errors are told by name, all beyond as `other`. */
+  readonly maxLabels?: number;
+  /** Calls of one run that are remembered until they end. */
+  readonly maxOpenCalls?: number;
+}
+
+export interface PrometheusObserver extends Observer, StreamMeter {
+  readonly register: PrometheusRegister;
+}
+
+export async function createPrometheusObserver(options: PrometheusOptions = {}): Promise<PrometheusObserver> {
+  const { prefix = "loom_", maxLabels = DEFAULT_MAX_LABELS, maxOpenCalls = MAX_OPEN_CALLS } = options;
+  assertLimit("maxLabels", maxLabels, 0);
+  assertLimit("maxOpenCalls", maxOpenCalls, 1);
+  const client =
+    options.client ?? (await loadPackage("prom-client", "to show metrics to Prometheus", () => import("prom-client")));
+  const { register = new client.Registry() } = options;
+  const metrics = createPrometheusMetrics({ client, register, prefix });
+  const measures = createMeasures(metrics, maxLabels);
+  return {
+    name: "prometheus",
+    ignores: NOT_MEASURED,
+    register,
+    openRun({ runId }) {
+      const meter = new RunMeter(measures, maxOpenCalls);
+      if (runId === undefined) return meter;
+      metrics.runsInProgress.inc({}, 1);
+      return {
+        take: (record, isPast) => meter.take(record, isPast),
+        close: () => metrics.runsInProgress.inc({}, -1),
+      };
+    },
+    ...createMeter(metrics, maxLabels),
+  };
+}
+
+function createMeasures(metrics: PrometheusMetrics, maxLabels: number): Measures {
+  const agentOf = createLabelLimit(maxLabels);
+  const modelOf = createLabelLimit(maxLabels);
+  const toolOf = createLabelLimit(maxLabels);
+  const errorOf = createErrorLabels(maxLabels);
+  return {
+    startRun: (agent) => metrics.runsStarted.inc({ agent: agentOf(agent) }),
+    endRun(name, status, elapsedMs) {
+      const agent = agentOf(name);
+      metrics.runs.inc({ agent, status });
+      if (elapsedMs !== undefined) metrics.runDuration.observe({ agent }, elapsedMs / 1000);
+    },
+    beginAnswer: (agent, elapsedMs) => metrics.firstAnswer.observe({ agent: agentOf(agent) }, elapsedMs / 1000),
+    addIteration: () => metrics.iterations.inc({}),
+    startModelCall: (model) => metrics.llmCalls.inc({ model: modelOf(model) }),
+    endModelCall(name, isError, elapsedMs) {
+      const model = modelOf(name);
+      if (isError) metrics.llmErrors.inc({ model });
+      if (elapsedMs !== undefined) metrics.llmDuration.observe({ model }, elapsedMs / 1000);
+    },
+    takeFirstToken: (model, elapsedMs) => metrics.firstToken.observe({ model: modelOf(model) }, elapsedMs / 1000),
+    addTokens(name, { prompt, completion }) {
+      const model = modelOf(name);
+      metrics.llmTokens.inc({ model, direction: "prompt" }, prompt);
+      metrics.llmTokens.inc({ model, direction: "completion" }, completion);
+    },
+    startToolCall: (tool) => metrics.toolCalls.inc({ tool: toolOf(tool) }),
+    endToolCall(name, isError, elapsedMs) {
+      const tool = toolOf(name);
+      if (isError) metrics.toolErrors.inc({ tool });
+      if (elapsedMs !== undefined) metrics.toolDuration.observe({ tool }, elapsedMs / 1000);
+    },
+    addError: (stage, code) => metrics.errors.inc(errorOf(stage, code)),
+    addRetrieval(documents) {
+      metrics.retrievals.inc({});
+      metrics.documents.inc({}, documents);
+    },
+    addCompression(savedTokens) {
+      metrics.compressions.inc({});
+      metrics.savedTokens.inc({}, savedTokens);
+    },
+    askApproval: () => metrics.approvalsAsked.inc({}),
+    answerApproval(decision, waitMs) {
+      metrics.approvals.inc({ decision });
+      if (waitMs !== undefined) metrics.approvalWait.observe({}, waitMs / 1000);
+    },
+    loseCall: () => metrics.untracked.inc({}),
+  };
+}
+
+/** Pairs are limited, not each by itself: their product would be too many. */
+function createErrorLabels(maxLabels: number): (stage: string, code: string) => { stage: string; code: string } {
+  const [stageOf, codeOf] = [createLabelLimit(maxLabels), createLabelLimit(maxLabels)];
+  const pairs = new Set<string>();
+  return (stageName, codeName) => {
+    const [stage, code] = [stageOf(stageName), codeOf(codeName)];
+    const pair = JSON.stringify([stage, code]);
+    if (!pairs.has(pair) && pairs.size >= maxLabels) return { stage: OTHER_LABEL, code: OTHER_LABEL };
+    pairs.add(pair);
+    return { stage, code };
+  };
+}
+
+function createMeter(metrics: PrometheusMetrics, maxLabels: number): StreamMeter {
+  const codeOf = createLabelLimit(maxLabels);
+  return {
+    openStream({ transport, kind }) {
+      metrics.streamsOpened.inc({ transport });
+      metrics.streamsOpen.inc({ transport });
+      if (kind === "resume") metrics.streamResumes.inc({ transport });
+      if (kind === "gap") metrics.streamGaps.inc({ transport });
+      return {
+        send(frames, bytes, replayedBytes) {
+          metrics.streamFrames.inc({ transport }, frames);
+          metrics.streamBytes.inc({ transport }, bytes);
+          if (replayedBytes > 0) metrics.replayedBytes.inc({ transport }, replayedBytes);
+        },
+        close(reason) {
+          metrics.streamsClosed.inc({ transport, reason });
+          metrics.streamsOpen.inc({ transport }, -1);
+        },
+      };
+    },
+    refuseStream: (code) => metrics.streamsRefused.inc({ code: codeOf(code) }),
+    closeSlowReader: () => metrics.slowReaders.inc({}),
+  };
+}

@@ -1,0 +1,322 @@
+// What observers are shown: every record of a run once, in order, live or read from the log, whatever other observers do.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SAMPLES } from "../../test/sampling.ts";
+import {
+  interleavedSessionArbitrary,
+  makeChunks,
+  makeRun,
+  overrideLog,
+  writeRecords,
+} from "../../test/log-sessions.ts";
+import { createEntry } from "../log/entry.ts";
+import type { Log, LogEntry } from "../log/log.ts";
+import { MemoryLog } from "../log/memory-log.ts";
+import { isTerminal, type StampedRecord } from "../protocol/index.ts";
+import { Observation } from "./observation.ts";
+import type { Observer } from "./observer.ts";
+
+interface Shown {
+  readonly runId: string | undefined;
+  /** `12` is a record shown live, `-12` one that is past. */
+  readonly ids: number[];
+  end: "over" | "left" | undefined;
+}
+
+function createWitness(own: Partial<Observer> = {}) {
+  const runs: Shown[] = [];
+  const observer: Observer = {
+    name: "witness",
+    openRun({ runId }) {
+      const shown: Shown = { runId, ids: [], end: undefined };
+      runs.push(shown);
+      return {
+        take({ envelope }, isPast) {
+          if (shown.end !== undefined) throw new Error("shown after its end");
+          shown.ids.push(isPast ? -envelope.event_id : envelope.event_id);
+        },
+        close(isLeft) {
+          if (shown.end !== undefined) throw new Error("closed twice");
+          shown.end = isLeft ? "left" : "over";
+        },
+      };
+    },
+    ...own,
+  };
+  return { observer, runs };
+}
+
+/** A session that has the records written and is told of them whenever the test says so. */
+async function createSource(records: readonly StampedRecord[], own?: (log: Log) => Partial<Log>) {
+  const memory = new MemoryLog();
+  await writeRecords(memory, records);
+  const log = own === undefined ? memory : overrideLog(memory, own);
+  const listeners = new Set<(entries: readonly LogEntry[]) => void>();
+  return {
+    log,
+    sessionId: "s",
+    onCommit(listener: (entries: readonly LogEntry[]) => void) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    commit(from: number, to: number) {
+      const entries = records.slice(from - 1, to).map(createEntry);
+      for (const listener of listeners) listener(entries);
+    },
+  };
+}
+
+const TWO_RUNS = [...makeRun("a"), ...makeRun("b", { after: 4 })];
+
+describe("an observation", () => {
+  it("shows a run from its start to its end", async () => {
+    const { observer, runs } = createWitness();
+    const source = await createSource(TWO_RUNS);
+    const tap = new Observation([observer]).tap(source.log);
+    source.onCommit(tap.onCommit);
+    source.commit(1, 2);
+    expect(runs).toEqual([{ runId: "a", ids: [1, 2], end: undefined }]);
+    source.commit(3, 8);
+    tap.onEnd("s");
+    expect(runs).toEqual([
+      { runId: "a", ids: [1, 2, 3, 4], end: "over" },
+      { runId: "b", ids: [5, 6, 7, 8], end: "over" },
+    ]);
+  });
+
+  it("shows a record once, by however many it is brought", async () => {
+    const { observer, runs } = createWitness();
+    const source = await createSource(TWO_RUNS);
+    const observation = new Observation([observer, observer]);
+    source.onCommit(observation.tap(source.log).onCommit);
+    const stops = [
+      observation.watchRun(source, "b"),
+      observation.watchRun(source, "a"),
+      observation.watchRun(source, "b"),
+    ];
+    source.commit(1, 6);
+    source.commit(5, 8);
+    for (const stop of stops) stop();
+    expect(runs).toEqual([
+      { runId: "a", ids: [1, 2, 3, 4], end: "over" },
+      { runId: "b", ids: [5, 6, 7, 8], end: "over" },
+    ]);
+  });
+
+  it("shows of a session only the runs that are watched, and lets go of them when it is stopped", async () => {
+    const { observer, runs } = createWitness();
+    const source = await createSource(TWO_RUNS);
+    const observation = new Observation([observer]);
+    const stop = observation.watchRun(source, "b");
+    const again = observation.watchRun(source, "b");
+    source.commit(1, 6);
+    stop();
+    stop();
+    expect(runs).toEqual([{ runId: "b", ids: [5, 6], end: undefined }]);
+    again();
+    source.commit(7, 8);
+    expect(runs).toEqual([{ runId: "b", ids: [5, 6], end: "left" }]);
+  });
+
+  it("shows records of no run by themselves", async () => {
+    const { observer, runs } = createWitness();
+    const loose = { envelope: { session_id: "s", event_id: 5 }, event: { type: "custom", value: 1 } };
+    const source = await createSource([...makeRun("a"), loose]);
+    const tap = new Observation([observer]).tap(source.log);
+    source.onCommit(tap.onCommit);
+    source.commit(1, 5);
+    tap.onEnd("s");
+    expect(runs[1]).toEqual({ runId: undefined, ids: [5], end: "left" });
+  });
+
+  it("does not show what an observer ignores", async () => {
+    const { observer, runs } = createWitness({ ignores: new Set(["message_chunk", "run_end"]) });
+    const source = await createSource(TWO_RUNS);
+    source.onCommit(new Observation([observer]).tap(source.log).onCommit);
+    source.commit(1, 8);
+    expect(runs.map(({ ids, end }) => [ids, end])).toEqual([
+      [[1, 4], "over"],
+      [[5, 8], "over"],
+    ]);
+  });
+
+  it("keeps two logs apart whose sessions have one name", async () => {
+    const { observer, runs } = createWitness();
+    const observation = new Observation([observer]);
+    for (const source of [await createSource(makeRun("a")), await createSource(makeRun("a"))]) {
+      source.onCommit(observation.tap(source.log).onCommit);
+      source.commit(1, 4);
+    }
+    expect(runs.map(({ ids }) => ids)).toEqual([
+      [1, 2, 3, 4],
+      [1, 2, 3, 4],
+    ]);
+  });
+
+  it("lets go of the oldest of too many sessions, and shows it anew when it goes on", async () => {
+    const { observer, runs } = createWitness();
+    const log = new MemoryLog();
+    const observation = new Observation([observer], { maxSessions: 1 });
+    const tap = observation.tap(log);
+    const sessions = ["s", "t"].map((sessionId) => makeRun("a", { sessionId }));
+    for (const records of sessions) await writeRecords(log, records);
+    const [one = [], other = []] = sessions.map((records) => records.map(createEntry));
+    tap.onCommit(one.slice(0, 2));
+    tap.onCommit(other.slice(0, 2));
+    tap.onCommit(one.slice(2));
+    await observation.idle();
+    expect(runs).toEqual([
+      { runId: "a", ids: [1, 2], end: "left" },
+      { runId: "a", ids: [1, 2], end: "left" },
+      { runId: "a", ids: [-1, -2, 3, 4], end: "over" },
+    ]);
+  });
+});
+
+describe("a run that is met in its middle", () => {
+  it("is shown from its beginning, what was before as past", async () => {
+    const { observer, runs } = createWitness();
+    const source = await createSource(TWO_RUNS);
+    const observation = new Observation([observer]);
+    source.onCommit(observation.tap(source.log).onCommit);
+    source.commit(7, 7);
+    expect(runs[0]?.ids).toEqual([]);
+    await observation.idle();
+    // The log has the reply already; it is shown when it is told of.
+    expect(runs).toEqual([{ runId: "b", ids: [-5, -6, 7], end: undefined }]);
+    source.commit(8, 8);
+    expect(runs).toEqual([{ runId: "b", ids: [-5, -6, 7, 8], end: "over" }]);
+  });
+
+  it("loses nothing of what is committed while its past is read", async () => {
+    const { observer, runs } = createWitness();
+    const gate = Promise.withResolvers<void>();
+    const source = await createSource(
+      [...makeRun("a").slice(0, 1), ...makeChunks(5000, { after: 1 }).map(ofRunA)],
+      (log) => ({
+        getRun: async (...given) => {
+          await gate.promise;
+          return log.getRun(...given);
+        },
+      }),
+    );
+    const observation = new Observation([observer]);
+    const tap = observation.tap(source.log);
+    source.onCommit(tap.onCommit);
+    source.commit(11, 20);
+    source.commit(21, 3000);
+    gate.resolve();
+    await Promise.resolve();
+    source.commit(3001, 4000);
+    const idle = observation.idle();
+    source.commit(4001, 4500);
+    tap.onEnd("s");
+    await idle;
+    expect(runs[0]?.ids).toEqual(Array.from({ length: 4500 }, (_, index) => (index < 10 ? -index - 1 : index + 1)));
+    expect(runs[0]?.end).toBe("left");
+  });
+
+  it("is told of and let go of when its past cannot be read", async () => {
+    const errors: unknown[] = [];
+    const { observer, runs } = createWitness();
+    const broken = new Error("the disk is gone");
+    const source = await createSource(TWO_RUNS, () => ({ getRun: () => Promise.reject(broken) }));
+    const observation = new Observation([observer], { onError: (error) => errors.push(error) });
+    source.onCommit(observation.tap(source.log).onCommit);
+    source.commit(3, 3);
+    await observation.idle();
+    expect(runs).toEqual([{ runId: "a", ids: [], end: "left" }]);
+    expect(errors).toEqual([broken]);
+    source.commit(5, 8);
+    expect(runs[1]).toEqual({ runId: "b", ids: [5, 6, 7, 8], end: "over" });
+  });
+});
+
+function ofRunA({ envelope, event }: StampedRecord): StampedRecord {
+  return { envelope: { ...envelope, run_id: "a" }, event };
+}
+
+describe("an observer that throws", () => {
+  it.each(["openRun", "take", "close", "expectRun"] as const)(
+    "in %s is told of once and disturbs nobody",
+    async (where) => {
+      const errors: unknown[] = [];
+      const fault = new Error(`in ${where}`);
+      const fail = (): never => {
+        throw fault;
+      };
+      const bad: Observer = {
+        name: "bad",
+        ...(where === "expectRun" ? { expectRun: fail } : {}),
+        openRun: () => {
+          if (where === "openRun") throw fault;
+          return {
+            take: where === "take" ? fail : () => undefined,
+            close: where === "close" ? fail : () => undefined,
+          };
+        },
+      };
+      const [before, after] = [createWitness(), createWitness()];
+      const source = await createSource(TWO_RUNS);
+      const observation = new Observation([before.observer, bad, after.observer], {
+        onError: (error) => {
+          errors.push(error);
+          throw new Error("and so does whoever is told");
+        },
+      });
+      source.onCommit(observation.tap(source.log).onCommit);
+      for (const runId of ["a", "b"]) observation.expectRun({ sessionId: "s", runId });
+      source.commit(1, 8);
+      expect(errors).toEqual([fault]);
+      for (const { runs } of [before, after])
+        expect(runs).toEqual([
+          { runId: "a", ids: [1, 2, 3, 4], end: "over" },
+          { runId: "b", ids: [5, 6, 7, 8], end: "over" },
+        ]);
+    },
+  );
+});
+
+it("shows random sessions whole, wherever they are met and however they are cut", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      interleavedSessionArbitrary,
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }),
+      fc.boolean(),
+      async (records, where, sizes, yields) => {
+        const { observer, runs } = createWitness();
+        const source = await createSource(records);
+        const observation = new Observation([observer]);
+        const tap = observation.tap(source.log);
+        source.onCommit(tap.onCommit);
+        const met = Math.floor(where * records.length);
+        let at = met;
+        for (let turn = 0; at < records.length; turn++) {
+          const size = sizes[turn % sizes.length] ?? 1;
+          source.commit(at + 1, at + size);
+          at += size;
+          if (yields) await Promise.resolve();
+        }
+        await observation.idle();
+        tap.onEnd("s");
+        const groups = Map.groupBy(records, ({ envelope }) => envelope.run_id);
+        const expected = [...groups].flatMap(([runId, own]) => {
+          const live = own.filter(({ envelope }) => envelope.event_id > met);
+          const [first] = live;
+          if (first === undefined) return [];
+          const ids = (runId === undefined ? live : own).map(({ envelope: { event_id } }) =>
+            event_id > met ? event_id : -event_id,
+          );
+          const isOver = runId !== undefined && own.some(({ event }) => isTerminal(event));
+          return [{ runId, ids, end: isOver ? "over" : "left" }];
+        });
+        const key = ({ runId }: { runId: string | undefined }): string => runId ?? "";
+        expect(runs.toSorted((a, b) => key(a).localeCompare(key(b)))).toEqual(
+          expected.toSorted((a, b) => key(a).localeCompare(key(b))),
+        );
+      },
+    ),
+    { numRuns: SAMPLES.sessions },
+  );
+});

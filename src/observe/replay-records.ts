@@ -1,0 +1,73 @@
+/**
+ * The records of a session that was written before, for those who would have been told of them live: where it begins
+ * within a run, what came before is given too, as past.
+ */
+import { followRecords } from "../log/follow-records.ts";
+import type { Log } from "../log/log.ts";
+import { BoundedMap, LoomError, type StampedRecord } from "../protocol/index.ts";
+
+export interface ReplayOptions {
+  /** Only this run. Code `unknown_run`. */
+  readonly runId?: string;
+  /** The id of the last record that was told already; 0, the beginning, when absent. */
+  readonly after?: number;
+  /** Stops it; the replay rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ReplayedRecord {
+  readonly record: StampedRecord;
+  readonly isPast: boolean;
+}
+
+const MAX_KNOWN_RUNS = 1000;
+
+/** Up to what is there when it comes to the end. */
+export async function* replayRecords(
+  log: Log,
+  sessionId: string,
+  { runId, after = 0, signal }: ReplayOptions,
+): AsyncGenerator<ReplayedRecord, void, undefined> {
+  const { from, to } = await findRange(log, sessionId, runId, after);
+  signal?.throwIfAborted();
+  const goesOn = createRunCheck(log, sessionId, after);
+  for await (const { records } of followRecords(log, sessionId, { after: from, signal })) {
+    for (const record of records) {
+      const { event_id, run_id } = record.envelope;
+      if (event_id > to) return;
+      if (runId !== undefined && run_id !== runId) continue;
+      const isPast = event_id <= after;
+      if (!isPast || (await goesOn(run_id))) yield { record, isPast };
+    }
+  }
+  signal?.throwIfAborted();
+}
+
+/** Whether a run has anything after the beginning: of one that was over by then nothing need be understood. */
+function createRunCheck(log: Log, sessionId: string, after: number) {
+  const known = new BoundedMap<boolean>(MAX_KNOWN_RUNS);
+  return async (runId: string | undefined): Promise<boolean> => {
+    if (runId === undefined) return true;
+    let isGoing = known.get(runId);
+    if (isGoing === undefined) {
+      const run = await log.getRun(sessionId, runId);
+      isGoing = run?.lastId === undefined || run.lastId > after;
+      known.set(runId, isGoing);
+    }
+    return isGoing;
+  };
+}
+
+async function findRange(log: Log, sessionId: string, runId: string | undefined, after: number) {
+  if (runId !== undefined) {
+    const run = await log.getRun(sessionId, runId);
+    if (run === undefined)
+      throw new LoomError("unknown_run", `session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+    return { from: run.firstId - 1, to: run.lastId ?? Number.POSITIVE_INFINITY };
+  }
+  const to = Number.POSITIVE_INFINITY;
+  if (after > 0) return { from: Math.min(await log.findFoldStart(sessionId, after), after + 1) - 1, to };
+  // What was pruned can be told no more.
+  const { firstId = 1 } = (await log.getSession(sessionId)) ?? {};
+  return { from: firstId - 1, to };
+}

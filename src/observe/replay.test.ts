@@ -1,0 +1,143 @@
+// A recorded session tells callbacks and observers just what they were told when it happened.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { interleavedSessionArbitrary, makeRun, writeRecords } from "../../test/log-sessions.ts";
+import { SAMPLES } from "../../test/sampling.ts";
+import { createEntry } from "../log/entry.ts";
+import { MemoryLog } from "../log/memory-log.ts";
+import type { Callback, CallbackPayload } from "./callbacks/callback.ts";
+import { createCallbackObserver } from "./callbacks/callback-observer.ts";
+import { Observation } from "./observation.ts";
+import type { Observer } from "./observer.ts";
+import { replayCallbacks } from "./replay-callbacks.ts";
+import { replayObservers } from "./replay-observers.ts";
+
+function createWitness(textDelta = false) {
+  const told: CallbackPayload[] = [];
+  const callback: Callback = { textDelta, onEvent: (_type, payload) => told.push(payload) };
+  return { callback, told };
+}
+
+async function record(...runs: readonly string[]): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  await writeRecords(
+    log,
+    runs.flatMap((runId, index) => makeRun(runId, { after: index * 4 })),
+  );
+  return log;
+}
+
+describe("callbacks of a recorded session", () => {
+  it("are told what they were told live: all of it, or from anywhere on", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        interleavedSessionArbitrary,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.boolean(),
+        async (records, where, text) => {
+          const log = new MemoryLog();
+          await writeRecords(log, records);
+          const live = createWitness(text);
+          const observer = createCallbackObserver([live.callback], { maxBacklog: 100_000 });
+          const tap = new Observation([observer]).tap(log);
+          const after = Math.floor(where * records.length);
+          tap.onCommit(records.slice(0, after).map(createEntry));
+          await observer.flush();
+          const before = live.told.length;
+          tap.onCommit(records.slice(after).map(createEntry));
+          await observer.flush();
+          const replayed = createWitness(text);
+          await replayCallbacks(log, "s", [replayed.callback]);
+          expect(replayed.told).toEqual(live.told);
+          const rest = createWitness(text);
+          await replayCallbacks(log, "s", [rest.callback], { after });
+          expect(rest.told).toEqual(live.told.slice(before));
+        },
+      ),
+      { numRuns: SAMPLES.sessions },
+    );
+  });
+
+  it("are told of one run where one is meant", async () => {
+    const { callback, told } = createWitness();
+    const log = await record("a", "b", "c");
+    await replayCallbacks(log, "s", [callback], { runId: "b" });
+    expect(told.map(({ type, request_id }) => [type, request_id])).toEqual([
+      ["request_start", "b"],
+      ["agent_finish", "b"],
+    ]);
+    await expect(replayCallbacks(log, "s", [callback], { runId: "z" })).rejects.toMatchObject({ code: "unknown_run" });
+    await expect(replayCallbacks(log, "z", [callback])).rejects.toMatchObject({ code: "unknown_session" });
+  });
+
+  it("are waited for: nothing is dropped", async () => {
+    const log = await record(...Array.from({ length: 2000 }, (_, index) => `run-${index}`));
+    const told: string[] = [];
+    let going = 0;
+    await replayCallbacks(log, "s", [
+      {
+        async onEvent(type, { request_id }) {
+          expect(++going).toBe(1);
+          await Promise.resolve();
+          going--;
+          told.push(`${type} ${request_id}`);
+        },
+      },
+    ]);
+    expect(told).toEqual(
+      Array.from({ length: 2000 }, (_, index) => [`request_start run-${index}`, `agent_finish run-${index}`]).flat(),
+    );
+  });
+
+  it("are let go of when it is stopped, even if they hang", async () => {
+    const log = await record("a");
+    const stop = new AbortController();
+    const told: string[] = [];
+    const replay = replayCallbacks(
+      log,
+      "s",
+      [
+        {
+          onEvent(type) {
+            told.push(type);
+            setImmediate(() => stop.abort(new Error("enough")));
+            return new Promise(() => undefined);
+          },
+        },
+      ],
+      { signal: stop.signal },
+    );
+    await expect(replay).rejects.toThrow("enough");
+    expect(told).toEqual(["request_start"]);
+  });
+
+  it("may fail; the replay goes on", async () => {
+    const { callback, told } = createWitness();
+    const codes: string[] = [];
+    const fails: Callback = { onEvent: () => Promise.reject(new Error("no")) };
+    await replayCallbacks(await record("a"), "s", [fails, callback], { onError: ({ code }) => codes.push(code) });
+    expect(told).toHaveLength(2);
+    expect(codes).toEqual(["callback_failed", "callback_failed"]);
+  });
+});
+
+describe("observers of a recorded session", () => {
+  it("are shown what lies before the beginning as past, and what is not over as left", async () => {
+    const log = new MemoryLog();
+    await writeRecords(log, [...makeRun("a"), ...makeRun("b", { after: 4 }).slice(0, 2)]);
+    const shown: string[] = [];
+    const observer: Observer = {
+      name: "witness",
+      openRun: ({ runId }) => ({
+        take: ({ envelope }, isPast) => shown.push(`${runId} ${envelope.event_id}${isPast ? " past" : ""}`),
+        close: (isLeft) => shown.push(`${runId} ${isLeft ? "left" : "over"}`),
+      }),
+    };
+    await replayObservers(log, "s", [observer], { after: 2 });
+    expect(shown.splice(0)).toEqual(["a 1 past", "a 2 past", "a 3", "a 4", "a over", "b 5", "b 6", "b left"]);
+    await replayObservers(log, "s", [observer], { after: 5 });
+    expect(shown.splice(0)).toEqual(["b 5 past", "b 6", "b left"]);
+    await replayObservers(log, "s", [observer], { after: 4 });
+    expect(shown).toEqual(["b 5", "b 6", "b left"]);
+  });
+});

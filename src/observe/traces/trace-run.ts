@@ -1,0 +1,364 @@
+/**
+ * The spans of one run, from its records: one for the run, one for each model call and each tool that ran, and what else
+ * happened as events of the run's span. It knows neither the log nor who exports.
+ *
+ * Invariant: every span that was started has ended, once, when the run is over or `close` was called, whatever came or
+ * did not come. What is past starts none: the process that wrote it has told it.
+ */
+import type { Attributes, Context, Link, Span, SpanContext, Tracer } from "@opentelemetry/api";
+import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
+import type { ObservedRun, RunObserver } from "../observer.ts";
+import { GEN_AI, LOOM, OTHER_ERROR, readModelName, readTraceParent, toHrTime } from "./gen-ai.ts";
+import { type ModelCall, ModelCalls, nameModelCall } from "./model-calls.ts";
+import { OpenSpan } from "./open-span.ts";
+import { type SpanHost, ToolSpans } from "./tool-spans.ts";
+import type { ContentWriter } from "./content-writer.ts";
+
+/** The values of `SpanKind`. */
+const INTERNAL = 0;
+const CLIENT = 2;
+
+export interface TraceLimits {
+  /** Of one run at once; those beyond are counted in `loom.dropped.spans`. */
+  readonly maxOpenSpans: number;
+  /** Of the span of one run; those beyond are counted in `loom.dropped.events`. */
+  readonly maxEvents: number;
+}
+
+export interface TraceStage extends TraceLimits {
+  readonly tracer: Tracer;
+  readonly agentName: string | undefined;
+  /** The context in which the run was asked for, once. */
+  takeExpected(): Context | undefined;
+  /** The span this process had of the run before it left it, once. */
+  takeLeft(): SpanContext | undefined;
+  keepLeft(span: SpanContext): void;
+  /** The context with the span in it. */
+  enter(context: Context, span: Span): Context;
+  enterRemote(parent: SpanContext): Context;
+  readonly root: Context;
+  cleanMessage(message: string): string;
+  /** Undefined unless contents are wanted. */
+  readonly content: ContentWriter | undefined;
+}
+
+export class TraceRun implements RunObserver, SpanHost {
+  readonly #run: ObservedRun;
+  readonly #stage: TraceStage;
+  #root: OpenSpan | undefined;
+  /** Nobody wants to know: no SDK, or not sampled. Nothing is done from then on. */
+  #isOver = false;
+  #context: Context | undefined;
+  #start: EventOf<"run_start"> | undefined;
+  #hasPast = false;
+  #now = 0;
+  #end: { readonly event: EventOf<"run_end">; readonly at: number } | undefined;
+  readonly #models = new ModelCalls();
+  readonly #tools: ToolSpans;
+  readonly #usage = { input: 0, output: 0, isKnown: false };
+  #model: string | undefined;
+  #isCompacted = false;
+  #events = 0;
+  #droppedSpans = 0;
+
+  constructor(run: ObservedRun, stage: TraceStage) {
+    this.#run = run;
+    this.#stage = stage;
+    this.#tools = new ToolSpans(this, stage.maxOpenSpans);
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  get sessionId(): string {
+    return this.#run.sessionId;
+  }
+
+  get content(): ContentWriter | undefined {
+    return this.#stage.content;
+  }
+
+  take(record: StampedRecord, isPast: boolean): void {
+    if (this.#isOver) return;
+    const { envelope, event } = record;
+    // Where somebody wrote no time, it is that of the record before.
+    this.#now = Math.max(this.#now, envelope.ts ?? (this.#now === 0 ? Date.now() : 0));
+    if (!isKnownEvent(event)) return;
+    if (event.type === "run_start") this.#start = event;
+    if (isPast) {
+      this.#hasPast = true;
+      this.#takePast(event);
+      return;
+    }
+    if (this.#root === undefined) this.#open();
+    if (this.#root !== undefined) this.#takeLive(this.#root, record, event);
+  }
+
+  close(isLeft: boolean): void {
+    const root = this.#root;
+    const isOver = this.#isOver;
+    this.#isOver = true;
+    if (isOver || root === undefined) return;
+    if (isLeft && this.#end === undefined) {
+      root.set(LOOM.status, "left");
+      if (this.#tools.waiting > 0) root.set(LOOM.openApprovals, this.#tools.waiting);
+      this.#stage.keepLeft(root.span.spanContext());
+    }
+    this.#finish(root);
+  }
+
+  /** Only what those that follow refer to. */
+  #takePast(event: LoomEvent): void {
+    switch (event.type) {
+      case "tool_call":
+        return this.#tools.takeCall(event, undefined);
+      case "tool_approval":
+      case "tool_approval_result":
+        return this.#tools.takeApproval(event);
+      case "tool_start":
+      case "tool_end":
+        return this.#tools.takePast(event);
+      case "compression_applied":
+        this.#isCompacted = true;
+        return;
+      default:
+    }
+  }
+
+  #open(): void {
+    const { sessionId, runId = "" } = this.#run;
+    const { tracer, root, agentName } = this.#stage;
+    const start = this.#start;
+    const name = agentName ?? start?.agent;
+    const attributes: Attributes = {
+      [GEN_AI.operation]: "invoke_agent",
+      [GEN_AI.conversation]: sessionId,
+      [LOOM.runId]: runId,
+      ...(name === undefined ? {} : { [GEN_AI.agent]: name }),
+      ...(start?.request_id === undefined ? {} : { [LOOM.requestId]: start.request_id }),
+      ...(start?.source === undefined ? {} : { [LOOM.source]: start.source }),
+      ...(this.#hasPast ? { [LOOM.isResumed]: true } : {}),
+    };
+    const left = this.#stage.takeLeft();
+    const links: Link[] = left === undefined ? [] : [{ context: left }];
+    const caller = readTraceParent(start?.context);
+    const parent =
+      this.#stage.takeExpected() ??
+      (caller === undefined ? root : this.#stage.enterRemote({ ...caller, isRemote: true }));
+    const options = { kind: INTERNAL, attributes, links, startTime: toHrTime(this.#now) };
+    const span = tracer.startSpan(name === undefined ? "invoke_agent" : `invoke_agent ${name}`, options, parent);
+    if (!span.isRecording()) {
+      span.end();
+      this.#isOver = true;
+      return;
+    }
+    this.#root = new OpenSpan(span, this.#now);
+    this.#context = this.#stage.enter(parent, span);
+    const { content } = this.#stage;
+    if (content !== undefined && start?.message !== undefined && !this.#hasPast)
+      this.#root.set(GEN_AI.inputMessages, content.formUser(start.message));
+  }
+
+  #takeLive(root: OpenSpan, record: StampedRecord, event: LoomEvent): void {
+    switch (event.type) {
+      case "llm_start":
+        return this.#startModelCall(root, record, event);
+      case "message_chunk":
+      case "reasoning_chunk":
+      case "tool_call_chunk":
+        return this.#takePiece(record, event);
+      case "usage":
+        return this.#takeUsage(record, event);
+      case "llm_end":
+        return this.#endModelCall(event);
+      case "node_exit":
+        for (const call of this.#models.listFailed(record.envelope.node_id ?? "")) this.#closeModelCall(call);
+        return;
+      case "tool_call":
+        return this.#tools.takeCall(event, this.#models.findOnly(record));
+      case "tool_approval":
+      case "tool_approval_result":
+        return this.#tools.takeApproval(event);
+      case "tool_start":
+        return this.#tools.start(record, event);
+      case "tool_end":
+        return this.#tools.end(event);
+      case "run_end":
+        this.#end = { event, at: this.#now };
+        if (event.status !== "completed") this.#finish(root);
+        return;
+      case "reply":
+        root.set(GEN_AI.outputMessages, this.#stage.content?.formAnswer(event.reply));
+        return this.#finish(root);
+      default:
+        this.#tellOther(event);
+    }
+  }
+
+  #tellOther(event: LoomEvent): void {
+    switch (event.type) {
+      case "retrieval_complete":
+        return this.tell("loom.retrieval", {
+          "loom.retrieval.doc_count": event.doc_count,
+          ...this.#stage.content?.formRetrieval(event),
+        });
+      case "compression_applied":
+        this.#isCompacted = true;
+        return this.tell("loom.compression", {
+          "loom.compression.before_tokens": event.before_tokens,
+          "loom.compression.after_tokens": event.after_tokens,
+          ...(event.method === undefined ? {} : { "loom.compression.method": event.method }),
+          ...(event.covered_messages === undefined ? {} : { "loom.compression.messages": event.covered_messages }),
+        });
+      case "error":
+        return this.tell("loom.error", {
+          [GEN_AI.errorType]: event.code ?? OTHER_ERROR,
+          "loom.error.message": this.#stage.cleanMessage(event.message),
+          ...(event.stage === undefined ? {} : { "loom.error.stage": event.stage }),
+          ...(event.call_id === undefined ? {} : { [GEN_AI.callId]: event.call_id }),
+        });
+      default:
+    }
+  }
+
+  #startModelCall(root: OpenSpan, { envelope }: StampedRecord, event: EventOf<"llm_start">): void {
+    const key = nameModelCall(event);
+    const known = this.#models.find(key);
+    if (known?.failed !== undefined && (event.attempt ?? 0) > 0) {
+      known.span.tell("loom.retry", { "loom.error.message": known.failed.message }, this.#now);
+      known.attempts++;
+      known.failed = undefined;
+      known.said = [];
+      known.characters = 0;
+      return;
+    }
+    if (known !== undefined) this.#closeModelCall(known);
+    const { provider, name } = readModelName(event.model ?? "");
+    this.#model ??= name === "" ? undefined : name;
+    root.set(GEN_AI.provider, provider);
+    root.set(GEN_AI.requestModel, this.#model);
+    const span = this.startSpan(name === "" ? "chat" : `chat ${name}`, true, {
+      [GEN_AI.operation]: "chat",
+      [GEN_AI.conversation]: this.#run.sessionId,
+      ...(provider === undefined ? {} : { [GEN_AI.provider]: provider }),
+      ...(name === "" ? {} : { [GEN_AI.requestModel]: name }),
+      ...(envelope.node_id === undefined ? {} : { [LOOM.nodeId]: envelope.node_id }),
+      ...(this.#isCompacted ? { [GEN_AI.isCompacted]: true } : {}),
+    });
+    if (span === undefined) return;
+    this.#models.add({
+      key,
+      span,
+      nodeId: envelope.node_id ?? "",
+      startedAt: this.#now,
+      attempts: 1,
+      firstChunkAt: undefined,
+      inputTokens: 0,
+      outputTokens: 0,
+      hasUsage: false,
+      failed: undefined,
+      said: [],
+      characters: 0,
+    });
+  }
+
+  /** Called for every token: it must stay cheap. */
+  #takePiece(record: StampedRecord, event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">): void {
+    const call = this.#models.findOnly(record);
+    if (call === undefined) return;
+    call.firstChunkAt ??= this.#now;
+    this.#stage.content?.takePiece(event, call);
+  }
+
+  #takeUsage(record: StampedRecord, event: EventOf<"usage">): void {
+    this.#usage.isKnown = true;
+    this.#usage.input += event.prompt_tokens;
+    this.#usage.output += event.completion_tokens;
+    const { llm_call_id } = event;
+    const call = llm_call_id === undefined ? this.#models.findOnly(record) : this.#models.findEnded(llm_call_id);
+    if (call === undefined) return;
+    call.hasUsage = true;
+    call.inputTokens += event.prompt_tokens;
+    call.outputTokens += event.completion_tokens;
+  }
+
+  #endModelCall(event: EventOf<"llm_end">): void {
+    const call = this.#models.findEnded(event.llm_call_id);
+    if (call === undefined) return;
+    const { finish_reason, error, error_code: code = OTHER_ERROR, model } = event;
+    if (finish_reason !== undefined) call.span.set(GEN_AI.finishReasons, [finish_reason]);
+    if (error !== undefined || finish_reason === "error") {
+      const message = error === undefined ? "the call failed" : this.#stage.cleanMessage(error);
+      call.failed = { at: this.#now, message, code };
+      return;
+    }
+    if (finish_reason === "cancelled") call.span.set(LOOM.isCancelled, true);
+    else call.span.set(GEN_AI.responseModel, model === undefined ? undefined : readModelName(model).name);
+    call.span.set(GEN_AI.outputMessages, this.#stage.content?.formSaid(call, finish_reason));
+    this.#endCallSpan(call, this.#now);
+  }
+
+  /** No other try follows, or it was never heard of again. */
+  #closeModelCall(call: ModelCall): void {
+    if (call.failed === undefined) call.span.set(LOOM.isIncomplete, true);
+    else {
+      call.span.set(GEN_AI.errorType, call.failed.code);
+      call.span.fail(call.failed.message);
+    }
+    this.#endCallSpan(call, call.failed?.at ?? this.#now);
+  }
+
+  #endCallSpan(call: ModelCall, at: number): void {
+    const { span, firstChunkAt } = call;
+    if (firstChunkAt !== undefined) {
+      span.set(GEN_AI.stream, true);
+      span.set(GEN_AI.firstChunk, Math.max(0, firstChunkAt - call.startedAt) / 1000);
+    }
+    if (call.hasUsage) {
+      span.set(GEN_AI.inputTokens, call.inputTokens);
+      span.set(GEN_AI.outputTokens, call.outputTokens);
+    }
+    if (call.attempts > 1) span.set(LOOM.attempts, call.attempts);
+    this.#models.delete(call);
+    span.end(at);
+  }
+
+  startSpan(name: string, isClient: boolean, attributes: Attributes): OpenSpan | undefined {
+    if (this.#models.size + this.#tools.size >= this.#stage.maxOpenSpans) {
+      this.#droppedSpans++;
+      return undefined;
+    }
+    const options = { kind: isClient ? CLIENT : INTERNAL, attributes, startTime: toHrTime(this.#now) };
+    return new OpenSpan(this.#stage.tracer.startSpan(name, options, this.#context), this.#now);
+  }
+
+  tell(name: string, attributes: Attributes): void {
+    if (this.#root === undefined) return;
+    if (++this.#events <= this.#stage.maxEvents) this.#root.tell(name, attributes, this.#now);
+  }
+
+  #finish(root: OpenSpan): void {
+    this.#isOver = true;
+    const end = this.#end;
+    if (end !== undefined) this.#now = end.at;
+    this.#tools.closeAll();
+    for (const call of this.#models.values()) this.#closeModelCall(call);
+    if (this.#usage.isKnown) {
+      root.set(GEN_AI.inputTokens, this.#usage.input);
+      root.set(GEN_AI.outputTokens, this.#usage.output);
+    }
+    if (end !== undefined) {
+      const { status, code, reason } = end.event;
+      root.set(LOOM.status, status);
+      if (status === "error") {
+        root.set(GEN_AI.errorType, code ?? OTHER_ERROR);
+        root.fail(this.#stage.cleanMessage(reason ?? code ?? "the run failed"));
+      }
+    }
+    if (this.#droppedSpans > 0) root.set(LOOM.droppedSpans, this.#droppedSpans);
+    const droppedEvents = this.#events - this.#stage.maxEvents;
+    if (droppedEvents > 0) root.set(LOOM.droppedEvents, droppedEvents);
+    root.end(this.#now);
+  }
+}

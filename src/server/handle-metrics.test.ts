@@ -1,0 +1,34 @@
+import { describe, expect, it, vi } from "vitest";
+import { createPrometheusObserver } from "../observe/index.ts";
+import { createMetricsHandler } from "./handle-metrics.ts";
+
+const ADDRESS = "http://loom.test/metrics";
+
+describe("the page of metrics", () => {
+  it("is read as text", async () => {
+    const observer = await createPrometheusObserver();
+    observer.closeSlowReader();
+    const handler = createMetricsHandler(observer.register);
+    const response = await handler(new Request(ADDRESS));
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(await response.text()).toContain("loom_slow_readers_closed_total 1");
+    const head = await handler(new Request(ADDRESS, { method: "HEAD" }));
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  it("is only read", async () => {
+    const handler = createMetricsHandler((await createPrometheusObserver()).register);
+    const response = await handler(new Request(ADDRESS, { method: "POST" }));
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect(await response.json()).toMatchObject({ type: "refusal", code: "unsupported" });
+  });
+
+  it("says no more than that where it cannot be written", async () => {
+    const onError = vi.fn();
+    const register = { contentType: "text/plain", metrics: () => Promise.reject(new Error("secret")) };
+    const response = await createMetricsHandler(register, { onError })(new Request(ADDRESS));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("secret");
+    expect(onError).toHaveBeenCalledOnce();
+  });
+});

@@ -1,0 +1,256 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { openSession } from "../engine/index.ts";
+import { formatCursor, type Log, MemoryLog, type SessionInfo } from "../log/index.ts";
+import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../observe/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
+import { createEventsHandler, type EventsHandlerOptions } from "./handle-events.ts";
+import { meterStream } from "./meter-stream.ts";
+
+const open: ControlConnection[] = [];
+afterEach(() => {
+  for (const connection of open.splice(0)) connection.close();
+});
+
+async function createLog(): Promise<Log> {
+  const log = new MemoryLog();
+  await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+  return log;
+}
+
+const streams = (metrics: MetricsCollector) => metrics.summary().streams;
+
+async function createDoor(options: Partial<EventsHandlerOptions> = {}) {
+  const metrics = new MetricsCollector();
+  const log = await createLog();
+  const handler = createEventsHandler({ log, heartbeatMs: 0, meter: metrics, ...options });
+  const ask = (query: string, init?: RequestInit): Promise<Response> =>
+    handler(new Request(`http://loom.test/v1/sessions/s/events${query}`, init));
+  return { ask, metrics, log };
+}
+
+async function connectTo(options: Partial<ControlConnectionOptions> = {}) {
+  const metrics = new MetricsCollector();
+  const { log = await createLog() } = options;
+  const sent: { readonly type: string; readonly frames?: readonly string[] }[] = [];
+  const connection = new ControlConnection({
+    meter: metrics,
+    heartbeatMs: 0,
+    send: (text) => void sent.push(JSON.parse(text) as { type: string }),
+    ...options,
+    log,
+  });
+  open.push(connection);
+  const ask = (frame: object): void =>
+    connection.receive(JSON.stringify({ type: "subscribe", id: "1", session: "s", ...frame }));
+  const until = (type: string) => vi.waitFor(() => expect(sent.map((frame) => frame.type)).toContain(type));
+  return { ask, until, sent, metrics, log, connection };
+}
+
+/** What the texts of all frames come to, in SSE. */
+function countData(text: string): number {
+  return [...text.matchAll(/^data: (.*)$/gm)].reduce((sum, [, data = ""]) => sum + Buffer.byteLength(data), 0);
+}
+
+describe("over HTTP", () => {
+  it.each([
+    ["", { opened: 1, resumed: 0, gaps: 0 }],
+    ["?after=0", { opened: 1, resumed: 0, gaps: 0 }],
+    ["?limit=3", { opened: 1, resumed: 0, gaps: 0 }],
+    ["?after=6", { opened: 1, resumed: 1, gaps: 0 }],
+    ["?skip=2", { opened: 1, resumed: 1, gaps: 0 }],
+    ["?after=2&limit=3", { opened: 1, resumed: 0, gaps: 1 }],
+    ["?after=2&limit=3&follow=1", { opened: 1, resumed: 1, gaps: 0 }],
+  ])("tells %j for what it is", async (query, kinds) => {
+    const { ask, metrics } = await createDoor();
+    const text = await (await ask(query)).text();
+    const frames = text.match(/^data: /gm)?.length;
+    const bytes = countData(text);
+    const closed = { end: 1, left: 0, slow: 0, error: 0 };
+    expect(streams(metrics)).toMatchObject({ ...kinds, open: 0, closed, frames, bytes, replayedBytes: bytes });
+  });
+
+  it("counts the last id of a browser as a resume", async () => {
+    const { ask, metrics, log } = await createDoor();
+    const info = await log.getSession("s");
+    const cursor = formatCursor(info?.incarnation ?? "", 5);
+    await (await ask("?after=1", { headers: { "last-event-id": cursor } })).text();
+    expect(streams(metrics)).toMatchObject({ resumed: 1, frames: 3 });
+  });
+
+  it("tells what was there from what came", async () => {
+    const { ask, metrics, log } = await createDoor();
+    const response = await ask("?after=6&follow=1");
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const old = countData(new TextDecoder().decode((await reader.read()).value));
+    expect(streams(metrics)).toMatchObject({ open: 1, frames: 2, bytes: old, replayedBytes: old });
+    await using session = await openSession(log, "s");
+    await session.record({ type: "custom", value: "新" });
+    const fresh = countData(new TextDecoder().decode((await reader.read()).value));
+    expect(streams(metrics)).toMatchObject({ frames: 3, bytes: old + fresh, replayedBytes: old });
+    await reader.cancel();
+    expect(streams(metrics)).toMatchObject({ open: 0, closed: { left: 1, end: 0 } });
+  });
+
+  it("counts one that came at the end of the log as replaying nothing", async () => {
+    const { ask, metrics, log } = await createDoor();
+    const response = await ask("?after=8&follow=1&limit=1");
+    await using session = await openSession(log, "s");
+    await session.record({ type: "custom", value: 1 });
+    await response.text();
+    expect(streams(metrics)).toMatchObject({ frames: 1, replayedBytes: 0, closed: { end: 1 } });
+  });
+
+  it("closes each stream once, however its reader goes", async () => {
+    const { ask, metrics } = await createDoor();
+    const gone = new AbortController();
+    await ask("?follow=1", { signal: gone.signal });
+    gone.abort();
+    await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { left: 1 } }));
+    const early = new AbortController();
+    const asked = ask("?follow=1", { signal: early.signal });
+    early.abort();
+    await asked;
+    await vi.waitFor(() => expect(streams(metrics).open).toBe(0));
+    const { end, slow, error } = streams(metrics).closed;
+    expect([end, slow, error]).toEqual([0, 0, 0]);
+  });
+
+  it("tells of those that are refused, and those that break", async () => {
+    const { ask, metrics } = await createDoor();
+    await ask("?after=99");
+    await ask("?dialect=klingon");
+    await ask("?limit=x");
+    expect(streams(metrics)).toMatchObject({ opened: 0, refused: 3 });
+    const log = new MemoryLog();
+    await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
+    const long = await createDoor({ log, maxFrameBytes: 1100 });
+    await (await long.ask("?modes=values")).text();
+    expect(streams(long.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1, end: 0 } });
+    let reads = 0;
+    const broken = overrideLog(await createLog(), (inner) => ({
+      limits: { ...inner.limits, maxPageRecords: 2 },
+      read: async (sessionId, options) => {
+        if (++reads > 1) throw new LoomError("store_failed", "gone");
+        return inner.read(sessionId, { ...options, limit: 2 });
+      },
+      peek: () => undefined,
+    }));
+    const door = await createDoor({ log: broken });
+    await expect((await door.ask("")).text()).rejects.toThrow("gone");
+    expect(streams(door.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1 } });
+  });
+});
+
+describe("over control connections", () => {
+  it("counts what is sent, and why it ends", async () => {
+    const { ask, until, sent, metrics } = await connectTo();
+    ask({ after: "6", follow: false });
+    await until("end");
+    const texts = sent.flatMap(({ frames = [] }) => frames);
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    const told = { opened: 1, resumed: 1, open: 0, frames: 2, bytes, replayedBytes: bytes };
+    expect(streams(metrics)).toMatchObject({ ...told, closed: { end: 1 } });
+    ask({ after: "2", limit: 2, follow: false });
+    await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ gaps: 1, closed: { end: 2 } }));
+    ask({ after: "99" });
+    await until("refusal");
+    expect(streams(metrics)).toMatchObject({ opened: 2, refused: 1 });
+  });
+
+  it("tells readers who leave from those who do not read", async () => {
+    const { ask, until, metrics, connection } = await connectTo();
+    ask({});
+    await until("frames");
+    ask({});
+    expect(streams(metrics).refused).toBe(1);
+    connection.receive(JSON.stringify({ type: "unsubscribe", id: "2", session: "s" }));
+    await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { left: 1 } }));
+    ask({});
+    await vi.waitFor(() => expect(streams(metrics).open).toBe(1));
+    connection.close();
+    await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ closed: { left: 2 }, slowReadersClosed: 0 }));
+  });
+
+  it.each(["too many answers", "no room"])("counts a slow reader that is closed: %s", async (how) => {
+    const room = Promise.withResolvers<void>();
+    const { ask, until, metrics, connection } = await connectTo({ ready: () => room.promise, maxUnsent: 5 });
+    ask({});
+    await until("subscribed");
+    if (how === "no room") room.reject(new LoomError("backlog_full", "nobody reads"));
+    else for (let n = 0; n < 20; n++) connection.receive("{}");
+    await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { slow: 1, left: 0 } }));
+    expect(streams(metrics)).toMatchObject({ slowReadersClosed: 1, frames: 0 });
+  });
+
+  it("counts a socket that broke as a reader who left", async () => {
+    let calls = 0;
+    const onClose = vi.fn();
+    // It breaks once the stream is open.
+    const ready = async (): Promise<void> => {
+      if (++calls > 1) throw new Error("socket gone");
+    };
+    const { ask, metrics } = await connectTo({ ready, onClose });
+    ask({});
+    await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
+    await vi.waitFor(() =>
+      expect(streams(metrics)).toMatchObject({ opened: 1, open: 0, closed: { left: 1, slow: 0 } }),
+    );
+    expect(streams(metrics).slowReadersClosed).toBe(0);
+  });
+});
+
+describe("a meter", () => {
+  it("is told how much of a batch was there before, also where it is a part", async () => {
+    const log = await createLog();
+    const session = (await log.getSession("s")) as SessionInfo;
+    const metrics = new MetricsCollector();
+    const opened = { session, cursor: "", batches: [] as never, close: async () => undefined };
+    const metered = meterStream({ meter: metrics }, opened, {
+      transport: "http",
+      dialect: "engine",
+      follow: true,
+      limit: Number.POSITIVE_INFINITY,
+    });
+    const frame = (text: string, eventId: number, index?: number) => ({
+      text,
+      cursor: formatCursor(session.incarnation, eventId, index),
+    });
+    metered?.send([frame("a", 7), frame("é", 8, 0)]);
+    metered?.send([frame("bb", 8, 1), frame("ccc", 8), frame("dddd", 9)]);
+    metered?.send([frame("eeeee", 10)]);
+    expect(streams(metrics)).toMatchObject({ frames: 6, bytes: 1 + 2 + 2 + 3 + 4 + 5, replayedBytes: 1 + 2 + 2 + 3 });
+    metered?.close("end");
+    metered?.close("left");
+    expect(streams(metrics)).toMatchObject({ open: 0, closed: { end: 1, left: 0 } });
+  });
+
+  it("that throws harms no stream, and is told of", async () => {
+    const fail = (): never => {
+      throw new Error("meter");
+    };
+    const onError = vi.fn();
+    const meters: StreamMeter[] = [
+      { openStream: fail, refuseStream: fail, closeSlowReader: fail },
+      { openStream: () => ({ send: fail, close: fail }), refuseStream: fail, closeSlowReader: fail },
+    ];
+    for (const meter of meters) {
+      const { ask } = await createDoor({ meter, onError });
+      expect((await (await ask("")).text()).match(/^data: /gm)).toHaveLength(8);
+      expect((await ask("?after=99")).status).toBe(416);
+    }
+    expect(onError.mock.calls.every(([error]) => (error as Error).message === "meter")).toBe(true);
+    expect(onError).toHaveBeenCalledTimes(2 + 3);
+  });
+
+  it("can be made of several", async () => {
+    const [one, two] = [new MetricsCollector(), new MetricsCollector()];
+    const { ask } = await createDoor({ meter: joinStreamMeters(one, two) });
+    await (await ask("?after=6")).text();
+    await ask("?after=99");
+    joinStreamMeters(one, two).closeSlowReader();
+    expect(streams(one)).toMatchObject({ resumed: 1, refused: 1, slowReadersClosed: 1, frames: 2 });
+    expect(streams(two)).toEqual(streams(one));
+  });
+});
