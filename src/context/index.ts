@@ -2,4 +2,19 @@
 export type { CompressionOptions } from "./compression/compression-options.ts";
 export type { Compressor, FitOptions, FittedPrompt, Prompt } from "./compression/compressor.ts";
 export { createCompressor } from "./compression/create-compressor.ts";
+export { loadTokenCounter, type TokenCounter } from "./compression/token-counter.ts";
+export type { ImportFailure, Outcome } from "./knowledge-base/import-documents.ts";
+export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
+export {
+  type AddOptions,
+  type AddReport,
+  type DocumentInfo,
+  KnowledgeBase,
+  type KnowledgeBaseStats,
+  openKnowledgeBase,
+  type SearchOptions,
+  type TextDocument,
+} from "./knowledge-base/knowledge-base.ts";
+export type { DocumentFormat } from "./knowledge-base/read-document.ts";
+export type { SearchHit } from "./knowledge-base/search-passages.ts";
 export type { Passage, RetrieveOptions, Retriever } from "./retriever.ts";

@@ -8,14 +8,14 @@ export interface CompressionOptions {
   readonly target?: number;
   /** Tokens the model can read; by its family when absent. */
   readonly contextWindow?: number;
-  /** The latest turns that stay as they are; 2 when absent. */
+  /** The latest turns that stay as they are, the present one included, as long as they fit; 2 when absent. */
   readonly keepTurns?: number;
-  /** Facts that every prompt has, whatever is left out. */
+  /** Facts that every prompt has, whatever is left out: at the end of the system's message. */
   readonly pinned?: readonly string[];
   /** Who writes the summary; the model itself when absent. */
   readonly model?: ModelChoice;
-  /** Tokens of the summary at most. */
+  /** Tokens of the summary at most; a tenth of the context window when absent, from 64 to 2048. */
   readonly maxSummaryTokens?: number;
-  /** How long the summary may take; code `compression_failed`. */
+  /** How long the summary may take, all its parts; 60 s when absent. Code `compression_failed`. */
   readonly timeoutMs?: number;
 }

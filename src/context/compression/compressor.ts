@@ -5,18 +5,15 @@
  * Invariants: what it gives is a valid prompt if it was given one; the system's message, the latest turns, open calls and
  * pinned facts stay; no call is parted from its result; what fits is given back as it is.
  */
-import type { LanguageModel, ModelMessage, ModelTool } from "../../models/model.ts";
-import type { CompressionAppliedEvent, ErrorEvent } from "../../protocol/index.ts";
+import type { LanguageModel, ModelMessage, ModelRequest } from "../../models/model.ts";
+import type { CompressionAppliedEvent, ErrorEvent, UsageEvent } from "../../protocol/index.ts";
 
 export interface Compressor {
   fit(prompt: Prompt, options: FitOptions): Promise<FittedPrompt>;
 }
 
-export interface Prompt {
-  readonly messages: readonly ModelMessage[];
-  /** They are sent too, and count. */
-  readonly tools?: readonly ModelTool[];
-}
+/** Tools and the form of the answer are sent too, and count; `settings.maxOutputTokens` is kept free. */
+export type Prompt = Pick<ModelRequest, "messages" | "tools" | "responseFormat" | "settings">;
 
 export interface FitOptions {
   /** Whose prompts these are: what was summarised for it is used again. */
@@ -24,12 +21,17 @@ export interface FitOptions {
   /** Who is to read the prompt; its family says how tokens are counted and how many it can read. */
   readonly model: LanguageModel;
   readonly signal: AbortSignal;
-  /** What was summarised before, newest first, as the log has it: for a process that has not seen it. */
-  readonly earlier?: readonly CompressionAppliedEvent[];
+  /** What the user asks: the turn that begins with it is the present one. Absent, it begins with the user's last message. */
+  readonly question?: string;
+  /** What was summarised before, newest first, as the log has it. Asked for when there is none that this process knows. */
+  readonly readEarlier?: () => Promise<readonly CompressionAppliedEvent[]>;
 }
 
 export interface FittedPrompt {
   readonly messages: readonly ModelMessage[];
-  /** To be written in this order: `compression_applied`, and an `error` where no summary could be had. None where the prompt fitted. */
-  readonly events: readonly (CompressionAppliedEvent | ErrorEvent)[];
+  /**
+   * To be written in this order: the `usage` of the summary, an `error` where none could be had, `compression_applied`.
+   * None where the prompt fitted, or fits with what was summarised before.
+   */
+  readonly events: readonly (CompressionAppliedEvent | ErrorEvent | UsageEvent)[];
 }

@@ -1,0 +1,123 @@
+// What holds for every conversation, whatever its length: the budget, the rules of providers, what must stay, and that
+// doing it twice is doing it once.
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { ScriptedModel } from "../../models/testing.ts";
+import type { ModelMessage } from "../../models/model.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { createCompressor } from "./create-compressor.ts";
+import { PromptTokens } from "./prompt-tokens.ts";
+import { conversations } from "./random-conversation.contract.ts";
+import { splitTurns } from "./split-turns.ts";
+import { loadTokenCounter } from "./token-counter.ts";
+
+const NUM_RUNS = process.env["LOOM_LONG"] === "1" ? 2000 : 100;
+const FACT = "The customer's name is 王芳.";
+/** Tokens around a summary, and of the shortest one. */
+const SUMMARY = 64 + 60;
+const SIGNAL = new AbortController().signal;
+
+const scripts = fc.constantFrom("writes", "is empty", "fails", "talks");
+
+function createModel(kind: string): ScriptedModel {
+  return new ScriptedModel((_, turn) => {
+    if (kind === "fails") return { fault: { kind: "throw", error: new Error("no") } };
+    if (kind === "is empty") return { text: " " };
+    if (kind === "talks") return { text: "and then ".repeat(5000), chunk: 1000 };
+    return { text: `What was said, part ${turn}.` };
+  });
+}
+
+it("keeps the budget, the rules and what must stay, and changes nothing the second time", async () => {
+  const tokens = new PromptTokens(await loadTokenCounter({ modelId: "scripted" }));
+  const seen = { fits: 0, summary: 0, drop: 0, cut: 0, latest: 0, long: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      conversations,
+      fc.integer({ min: 600, max: 6000 }),
+      fc.integer({ min: 1, max: 4 }),
+      scripts,
+      async ({ messages, question }, contextWindow, keepTurns, kind) => {
+        const model = createModel(kind);
+        const compressor = createCompressor({ contextWindow, keepTurns, pinned: [FACT] });
+        const place = { sessionId: "s", model, signal: SIGNAL, question };
+        let fitted;
+        try {
+          fitted = await compressor.fit({ messages }, place);
+        } catch (error) {
+          // What is left is what must stay, and it is too much by itself.
+          expect(isLoomError(error) && error.code).toBe("prompt_too_large");
+          const last = messages.findLastIndex(({ role }) => role === "assistant");
+          const must = messages.filter(
+            (message, index) =>
+              message.role === "system" ||
+              index >= last ||
+              JSON.stringify(message.content).includes(JSON.stringify(question)),
+          );
+          expect(tokens.countMessages(must) + SUMMARY).toBeGreaterThan(contextWindow * 0.8);
+          seen.refused++;
+          return;
+        }
+        const given = fitted.messages;
+        expect(findRuleBreak(given)).toBeUndefined();
+        const [head, ...rest] = given;
+        const own = messages[0]?.role === "system" ? messages.slice(1) : messages;
+        expect(head?.role === "system" && head.content.endsWith(FACT)).toBe(true);
+        if (messages[0]?.role === "system" && head?.role === "system")
+          expect(head.content.startsWith(messages[0].content)).toBe(true);
+        expect(rest[0]?.role).toBe("user");
+        // Order: without the summary and the shortened results it is a part of what was given, in its order.
+        const kept = rest.filter((message) => own.includes(message));
+        expect(kept).toEqual(own.filter((message) => kept.includes(message)));
+        // The question, and what came last.
+        expect(
+          kept.some(
+            ({ content }) => content.length === 1 && JSON.stringify(content).includes(JSON.stringify(question)),
+          ),
+        ).toBe(true);
+        expect(rest.slice(-1)[0]?.role).toBe(own.at(-1)?.role);
+        const calls = (list: readonly ModelMessage[]) =>
+          list
+            .flatMap((message) => (message.role === "tool" ? message.content : []))
+            .map(({ toolCallId }) => toolCallId);
+        if (own.at(-1)?.role === "tool") expect(calls(rest.slice(-1))).toEqual(calls(own.slice(-1)));
+        const size = tokens.countRest({}) + tokens.countMessages(given);
+        const applied = fitted.events.find(({ type }) => type === "compression_applied");
+        if (applied?.type === "compression_applied") {
+          expect(applied.after_tokens).toBe(size);
+          expect(applied.after_tokens).toBeLessThan(applied.before_tokens);
+          if (applied.method !== "cut") seen[applied.method as "summary"]++;
+        } else seen.fits++;
+        if (JSON.stringify(given).includes("[cut: ")) seen.cut++;
+        const limit = Math.floor(contextWindow * 0.8);
+        // The latest turns, wherever there is room for them.
+        const latest = own.slice(splitTurns(own, question).starts.at(-keepTurns) ?? 0);
+        const needed = tokens.countRest({}) + tokens.countMessages([head as ModelMessage, ...latest]);
+        if (needed + SUMMARY + contextWindow * 0.1 <= limit) {
+          seen.latest++;
+          expect(kept.slice(-latest.length)).toEqual(latest);
+        }
+        if (size > limit) {
+          // Nothing is left that could be left out: the summary, the question, one round and notes.
+          seen.long++;
+          expect(kept.filter(({ role }) => role === "assistant").length).toBeLessThanOrEqual(1);
+        }
+        const asked = model.requests.length;
+        const again = await compressor.fit({ messages: given }, place);
+        expect(again.messages).toEqual(given);
+        expect(again.events.filter(({ type }) => type === "compression_applied")).toEqual([]);
+        // The same prompt, and one that has grown: the same summary, no new event, nobody is asked.
+        const repeated = await compressor.fit({ messages }, place);
+        expect(repeated.messages).toEqual(given);
+        expect(repeated.events.filter(({ type }) => type === "compression_applied")).toEqual([]);
+        expect(model.requests.length).toBe(asked);
+      },
+    ),
+    { numRuns: NUM_RUNS, seed: 7 },
+  );
+  // The samples are worth something only if all of it happens.
+  for (const [what, times] of Object.entries(seen))
+    if (what !== "refused") expect([what, times > 0]).toEqual([what, true]);
+  expect(seen.refused).toBeLessThan(NUM_RUNS / 3);
+}, 600_000);

@@ -1,0 +1,73 @@
+// What the guide says of the estimate, held against the tokenizer it was made by.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { describe, expect, it } from "vitest";
+import { packageRoot } from "../../../test/source-files.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+
+const LENGTH = 60_000;
+
+function readAll(folder: string, extension: string): string {
+  const names = readdirSync(join(packageRoot, folder)).filter((name) => name.endsWith(extension));
+  const texts = names.map((name) => readFileSync(join(packageRoot, folder, name), "utf8"));
+  return texts.join("\n").slice(0, LENGTH);
+}
+
+const chinese = readFileSync(join(packageRoot, "docs/protocol.zh.md"), "utf8");
+const json = readFileSync(join(packageRoot, "package-lock.json"), "utf8").slice(0, LENGTH);
+
+/** Bounds of estimate / count. The guide's table has the figures behind them. */
+const KINDS: readonly (readonly [string, string, number, number])[] = [
+  ["English", readAll("docs/decisions", ".md"), 1, 1.35],
+  ["Chinese and tables", chinese, 0.95, 1.45],
+  ["Chinese alone", chinese.replaceAll(/\p{ASCII}+/gu, ""), 1, 1.6],
+  ["code", readAll("src/engine", ".ts"), 1, 1.35],
+  ["JSON", json, 0.9, 1.35],
+  ["JSON without spaces", JSON.stringify(json.split("\n")), 0.9, 1.4],
+  ["digits", "31415926535897932384626433".repeat(50), 0.9, 1.3],
+  ["hexadecimal", pseudoRandom(6000, "0123456789abcdef"), 0.85, 1.3],
+  ["base64", pseudoRandom(6000, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"), 0.85, 1.3],
+  ["letters", pseudoRandom(6000, "abcdefghijklmnopqrstuvwxyz"), 0.85, 1.5],
+];
+
+function pseudoRandom(length: number, letters: string): string {
+  let state = 42;
+  let text = "";
+  for (let index = 0; index < length; index++) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    text += letters[(state >> 12) % letters.length];
+  }
+  // As long as a tokenizer can take at once without being slow.
+  return text.replaceAll(/(.{76})/g, "$1\n");
+}
+
+describe("the estimate of tokens", () => {
+  it.each(KINDS)("is near the count for %s", (_, text, least, most) => {
+    const share = estimateTokens(text) / countTokens(text, { disallowedSpecial: new Set() });
+    expect(share).toBeGreaterThanOrEqual(least);
+    expect(share).toBeLessThanOrEqual(most);
+  });
+
+  it("is no more than a byte for a token, nor less than nothing", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(0xffff)), (codes) => {
+        const text = String.fromCharCode(...codes);
+        const tokens = estimateTokens(text);
+        expect(tokens).toBeGreaterThanOrEqual(text === "" ? 0 : 1);
+        expect(tokens).toBeLessThanOrEqual(Math.max(1, 3 * text.length));
+      }),
+      { seed: 7 },
+    );
+  });
+
+  it("grows with the text", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        expect(estimateTokens(`${a}\n${b}`)).toBeGreaterThanOrEqual(Math.max(estimateTokens(a), estimateTokens(b)));
+      }),
+      { seed: 7 },
+    );
+  });
+});

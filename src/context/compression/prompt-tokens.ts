@@ -1,0 +1,134 @@
+/**
+ * The tokens of a prompt: texts, calls, results, tools, and what each message costs beside its text. Every message is
+ * counted once and remembered as long as it lives, so that a conversation which grows by one message costs one message.
+ */
+import { Buffer } from "node:buffer";
+import type { AssistantPart, ModelMessage, ToolResultPart } from "../../models/model.ts";
+import { BoundedMap } from "../../protocol/index.ts";
+import type { Prompt } from "./compressor.ts";
+import { createPauses } from "./create-pauses.ts";
+import type { TokenCounter } from "./token-counter.ts";
+
+/** What providers put around a message, a call or a result, and a tool. */
+const PER_MESSAGE = 4;
+const PER_CALL = 8;
+const PER_TOOL = 12;
+/** What every answer begins with. */
+const PER_PROMPT = 3;
+
+/** Descriptions of tools that are remembered; an agent has few. */
+const MAX_TOOL_TEXTS = 32;
+
+/** Tokens have a byte at least: an upper bound that needs no tokenizer. */
+const bytesOf = new WeakMap<ModelMessage, number>();
+
+export class PromptTokens {
+  readonly #counter: TokenCounter;
+  readonly #counts = new WeakMap<ModelMessage, number>();
+  readonly #toolCounts = new BoundedMap<number>(MAX_TOOL_TEXTS);
+
+  constructor(counter: TokenCounter) {
+    this.#counter = counter;
+  }
+
+  get margin(): number {
+    return this.#counter.margin;
+  }
+
+  get missing(): string | undefined {
+    return this.#counter.missing;
+  }
+
+  countText(text: string): number {
+    return this.#counter.countText(text);
+  }
+
+  countMessage(message: ModelMessage): number {
+    let count = this.#counts.get(message);
+    if (count === undefined) {
+      count = PER_MESSAGE;
+      for (const text of listTexts(message)) count += this.#counter.countText(text);
+      count += PER_CALL * countCalls(message);
+      this.#counts.set(message, count);
+    }
+    return count;
+  }
+
+  countMessages(messages: Iterable<ModelMessage>): number {
+    let count = 0;
+    for (const message of messages) count += this.countMessage(message);
+    return count;
+  }
+
+  /** Counts what was not counted before, and lets others have their turn meanwhile. */
+  async prepare(messages: readonly ModelMessage[], signal: AbortSignal): Promise<void> {
+    const pause = createPauses();
+    for (const message of messages) {
+      if (this.#counts.has(message)) continue;
+      this.countMessage(message);
+      await pause();
+      if (signal.aborted) return;
+    }
+  }
+
+  /** What is sent beside the messages. */
+  countRest(prompt: Omit<Prompt, "messages">): number {
+    const text = describeRest(prompt);
+    if (text === "") return PER_PROMPT;
+    const known = this.#toolCounts.getOrCreate(text, () => this.#counter.countText(text));
+    return PER_PROMPT + PER_TOOL * (prompt.tools?.length ?? 0) + known;
+  }
+}
+
+/** No fewer than any tokenizer counts. */
+export function boundTokens(prompt: Prompt): number {
+  const { messages, tools = [] } = prompt;
+  let bytes = PER_PROMPT + PER_TOOL * tools.length + Buffer.byteLength(describeRest(prompt));
+  for (const message of messages) bytes += measureMessage(message);
+  return bytes;
+}
+
+function measureMessage(message: ModelMessage): number {
+  let bytes = bytesOf.get(message);
+  if (bytes === undefined) {
+    bytes = PER_MESSAGE + PER_CALL * countCalls(message);
+    for (const text of listTexts(message)) bytes += Buffer.byteLength(text);
+    bytesOf.set(message, bytes);
+  }
+  return bytes;
+}
+
+function describeRest({ tools = [], responseFormat }: Omit<Prompt, "messages">): string {
+  const format = responseFormat?.schema === undefined ? "" : JSON.stringify(responseFormat.schema);
+  return tools.length === 0 ? format : JSON.stringify(tools) + format;
+}
+
+function* listTexts(message: ModelMessage): Generator<string, void, undefined> {
+  if (message.role === "system") yield message.content;
+  else for (const part of message.content) yield* textsOfPart(part);
+}
+
+function* textsOfPart(part: AssistantPart | ToolResultPart): Generator<string, void, undefined> {
+  if (part.type === "tool-result") {
+    yield part.toolName;
+    yield readOutput(part);
+    return;
+  }
+  if (part.type === "tool-call") {
+    yield part.toolName;
+    yield JSON.stringify(part.input);
+  } else yield part.text;
+  // Signatures, and reasoning that only the provider can read.
+  if (part.providerOptions !== undefined) yield JSON.stringify(part.providerOptions);
+}
+
+export function readOutput({ output }: ToolResultPart): string {
+  return output.type === "json" ? JSON.stringify(output.value) : output.value;
+}
+
+function countCalls(message: ModelMessage): number {
+  if (message.role === "system" || message.role === "user") return 0;
+  let calls = 0;
+  for (const { type } of message.content) if (type === "tool-call" || type === "tool-result") calls++;
+  return calls;
+}

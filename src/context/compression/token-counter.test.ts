@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { describe, expect, it } from "vitest";
+import { packageRoot } from "../../../test/source-files.ts";
+import { DEFAULT_CONTEXT_WINDOW, findModelFamily } from "./model-family.ts";
+import { PromptTokens } from "./prompt-tokens.ts";
+import { reply, say } from "./random-conversation.contract.ts";
+import { countPieces, loadEncoding, loadTokenCounter } from "./token-counter.ts";
+
+const read = (name: string): string => readFileSync(join(packageRoot, name), "utf8").slice(0, 40_000);
+
+describe("families of models", () => {
+  it.each([
+    ["gpt-5.2", "o200k_base", 272_000],
+    ["gpt-5-chat-latest", "o200k_base", 128_000],
+    ["openai/gpt-4o-mini", "o200k_base", 128_000],
+    ["gpt-4.1-nano", "o200k_base", 1_047_576],
+    ["o3", "o200k_base", 200_000],
+    ["gpt-4-turbo", "cl100k_base", 128_000],
+    ["gpt-4", "cl100k_base", 8192],
+    ["gpt-3.5-turbo", "cl100k_base", 16_385],
+    ["claude-sonnet-4-5", undefined, 200_000],
+  ])("%s is known", (modelId, encoding, contextWindow) => {
+    expect(findModelFamily({ modelId })).toEqual({ encoding, contextWindow, isKnown: true });
+  });
+
+  it("takes little for granted of others", () => {
+    const unknown = { encoding: undefined, contextWindow: DEFAULT_CONTEXT_WINDOW, isKnown: false };
+    for (const modelId of ["llama3.2", "qwen3:8b", "offline", "", "my-gpt-4o"])
+      expect(findModelFamily({ modelId })).toEqual(unknown);
+  });
+});
+
+describe("counting tokens", () => {
+  it.each([
+    "docs/decisions/0037-the-conversation-is-in-the-log.md",
+    "docs/protocol.zh.md",
+    "src/engine/run.ts",
+    "package.json",
+  ])("%s has as many in pieces as in one", async (name) => {
+    const { countText, margin } = await loadTokenCounter({ modelId: "gpt-4o" });
+    const text = read(name);
+    const whole = countTokens(text);
+    expect(margin).toBe(1);
+    expect(Math.abs(countText(text) - whole) / whole).toBeLessThan(0.005);
+  });
+
+  it("gives the tokenizer short pieces, whatever the text is, and loses nothing of it", () => {
+    for (const text of [
+      " ".repeat(100_000),
+      "a".repeat(100_000),
+      "汉".repeat(100_000),
+      "😀".repeat(50_000),
+      "\n".repeat(999),
+      "ab 汉字，".repeat(20_000),
+    ]) {
+      const pieces: string[] = [];
+      const counted = countPieces(text, (piece) => {
+        pieces.push(piece);
+        return piece.length;
+      });
+      expect(counted).toBe(text.length);
+      expect(pieces.join("")).toBe(text);
+      expect(pieces.every((piece) => piece.length <= 128 && piece.isWellFormed())).toBe(true);
+    }
+  });
+
+  it("estimates the rest of a very long text by its beginning", () => {
+    let read = 0;
+    const counted = countPieces("word ".repeat(200_000), (piece) => {
+      read += piece.length;
+      return piece.length / 5;
+    });
+    expect(read).toBeLessThanOrEqual(200_128);
+    expect(counted).toBeGreaterThanOrEqual(199_000);
+    expect(counted).toBeLessThanOrEqual(201_000);
+  });
+
+  it("takes what looks like a special token for text", async () => {
+    const { countText } = await loadTokenCounter({ modelId: "gpt-4o" });
+    expect(countText("<|endoftext|> is text here")).toBeGreaterThan(5);
+  });
+
+  it("estimates with a margin where there is no tokenizer, and where it is not installed", async () => {
+    const estimate = await loadTokenCounter({ modelId: "claude-opus-4-5" });
+    const text = read("docs/decisions/0037-the-conversation-is-in-the-log.md");
+    expect(estimate.margin).toBeGreaterThan(1);
+    expect(estimate.countText(text)).toBeGreaterThan(countTokens(text));
+    const absent = await loadEncoding(() =>
+      Promise.reject(Object.assign(new Error("no"), { code: "ERR_MODULE_NOT_FOUND" })),
+    );
+    expect(absent.missing).toBe("gpt-tokenizer");
+    expect(absent.countText(text)).toBe(estimate.countText(text));
+    await expect(loadEncoding(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+  });
+
+  it("counts every message once", async () => {
+    let counted = 0;
+    const tokens = new PromptTokens({
+      countText: (text) => {
+        counted++;
+        return text.length;
+      },
+      margin: 1,
+    });
+    const messages = Array.from({ length: 200 }, (_, index) =>
+      index % 2 === 0 ? say("a question") : reply("an answer"),
+    );
+    for (let length = 1; length <= messages.length; length++) tokens.countMessages(messages.slice(0, length));
+    expect(counted).toBe(200);
+    const tools = [{ name: "add", description: "Adds.", inputSchema: { type: "object" } }];
+    const before = tokens.countRest({ tools: structuredClone(tools) });
+    expect(tokens.countRest({ tools: structuredClone(tools) })).toBe(before);
+    expect(counted).toBe(201);
+    expect(before).toBeGreaterThan(tokens.countRest({}));
+  });
+});

@@ -1,0 +1,79 @@
+/** A conversation as lines of JSON for whoever is to condense it: what was said, called and given, in parts that fit. */
+import type { ModelMessage } from "../../models/model.ts";
+import { createPauses } from "./create-pauses.ts";
+import { readOutput } from "./prompt-tokens.ts";
+
+export interface TranscriptOptions {
+  /** Of one part. */
+  readonly maxTokens: number;
+  readonly maxParts: number;
+  readonly countText: (text: string) => number;
+}
+
+/** Characters of one text: the beginning and the end say what it was. */
+const MAX_TEXT = 8000;
+
+export async function writeTranscript(
+  messages: readonly ModelMessage[],
+  { maxTokens, maxParts, countText }: TranscriptOptions,
+): Promise<readonly string[]> {
+  const pause = createPauses();
+  const parts: string[] = [];
+  let lines: string[] = [];
+  let size = 0;
+  for (const message of messages) {
+    for (const line of describeMessage(message)) {
+      await pause();
+      for (const { piece, tokens } of splitLine(line, maxTokens, countText)) {
+        if (lines.length > 0 && size + tokens > maxTokens) {
+          parts.push(lines.join("\n"));
+          lines = [];
+          size = 0;
+        }
+        lines.push(piece);
+        size += tokens;
+      }
+    }
+  }
+  if (lines.length > 0) parts.push(lines.join("\n"));
+  if (parts.length <= maxParts) return parts;
+  const missing = parts.length - maxParts;
+  const [first = "", ...rest] = parts.slice(missing);
+  return [`${JSON.stringify({ missing: `the beginning, ${missing} of ${parts.length} parts` })}\n${first}`, ...rest];
+}
+
+function* describeMessage(message: ModelMessage): Generator<object, void, undefined> {
+  if (message.role === "system") return;
+  for (const part of message.content) {
+    if (part.type === "text") yield { role: message.role, text: shorten(part.text) };
+    else if (part.type === "tool-call") yield { call: part.toolName, arguments: shorten(JSON.stringify(part.input)) };
+    else if (part.type === "tool-result")
+      yield { [part.output.type === "error-text" ? "error" : "result"]: shorten(readOutput(part)), of: part.toolName };
+  }
+}
+
+function shorten(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  const half = MAX_TEXT / 2;
+  const left = text.length - MAX_TEXT;
+  return `${text.slice(0, half).toWellFormed()} [${left} characters left out] ${text.slice(-half).toWellFormed()}`;
+}
+
+interface Piece {
+  readonly piece: string;
+  readonly tokens: number;
+}
+
+/** A line that alone is too long for the model becomes several. */
+function splitLine(line: object, maxTokens: number, countText: (text: string) => number): readonly Piece[] {
+  const text = JSON.stringify(line);
+  const size = countText(text) + 1;
+  if (size <= maxTokens) return [{ piece: text, tokens: size }];
+  const step = Math.max(1, Math.floor((text.length * maxTokens * 0.8) / size));
+  const pieces: Piece[] = [];
+  for (let from = 0; from < text.length; from += step) {
+    const piece = JSON.stringify({ continued: text.slice(from, from + step).toWellFormed() });
+    pieces.push({ piece, tokens: countText(piece) + 1 });
+  }
+  return pieces;
+}
