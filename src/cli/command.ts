@@ -23,6 +23,10 @@ export interface Command {
   readonly summary: string;
   /** The positional argument, if there is one. */
   readonly argument?: string;
+  /** It takes one of them or more. */
+  readonly takesMany?: boolean;
+  /** What may stand after the name, each a command of its own with both names. */
+  readonly subcommands?: readonly Command[];
   readonly options: { readonly [name: string]: Option };
   /** Paragraphs below the options. */
   readonly notes?: readonly string[];
@@ -30,14 +34,34 @@ export interface Command {
 }
 
 export interface ParsedCommand {
+  /** The one that was meant: of a command that has others, one of those. */
   readonly command: Command;
   readonly argument: string | undefined;
+  readonly arguments: readonly string[];
   readonly options: { readonly [name: string]: string | boolean | undefined };
 }
 
 const HELP: Option = { about: "show this" };
 
 export function parseCommand(command: Command, argv: readonly string[]): ParsedCommand {
+  const [word, ...rest] = argv;
+  if (command.subcommands === undefined) return parseOptions(command, argv);
+  if (word === "--help" || word === "-h")
+    return { command, argument: undefined, arguments: [], options: { help: true } };
+  return parseOptions(findSubcommand(command, word), rest);
+}
+
+export function findSubcommand(command: Command, word: string | undefined): Command {
+  const { name, subcommands = [] } = command;
+  const found = subcommands.find((one) => one.name === `${name} ${word ?? ""}`);
+  if (found !== undefined) return found;
+  const known = subcommands.map((one) => one.name.slice(name.length + 1)).join(", ");
+  const what =
+    word === undefined ? `\`loom ${name}\` needs to be told what to do` : `there is no \`loom ${name} ${word}\``;
+  throw new CliError(what, `choose one of ${known}`);
+}
+
+function parseOptions(command: Command, argv: readonly string[]): ParsedCommand {
   const declared: { [name: string]: { type: "string" | "boolean"; short?: string } } = {
     help: { type: "boolean", short: "h" },
   };
@@ -46,9 +70,12 @@ export function parseCommand(command: Command, argv: readonly string[]): ParsedC
   const { values, positionals } = parseStrictly(command, argv, declared);
   for (const [name, value] of Object.entries(values))
     if (value === "") throw refuse(command, `\`--${name}\` needs a value`);
-  const allowed = command.argument === undefined ? 0 : 1;
+  const { argument, takesMany = false } = command;
+  const allowed = argument === undefined ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1;
   if (positionals.length > allowed) throw refuse(command, `\`${positionals[allowed]}\` is one argument too many`);
-  return { command, argument: positionals[0], options: values };
+  if (takesMany && positionals.length === 0 && values["help"] !== true)
+    throw refuse(command, `\`loom ${command.name}\` needs ${argument ?? ""}`);
+  return { command, argument: positionals[0], arguments: positionals, options: values };
 }
 
 function parseStrictly(
@@ -74,7 +101,9 @@ function refuse(command: Command, message: string): CliError {
 
 /** The usage text, in lines of at most `width` columns. */
 export function usageOf(command: Command, width: number): string {
-  const argument = command.argument === undefined ? "" : ` [${command.argument}]`;
+  const { subcommands, takesMany = false } = command;
+  if (subcommands !== undefined) return groupUsage(command, subcommands, width);
+  const argument = command.argument === undefined ? "" : takesMany ? ` ${command.argument}…` : ` [${command.argument}]`;
   const rows = [...Object.entries(command.options), ["help", HELP] as const].map(([name, { value, about }]) => ({
     name: `--${name}${value === undefined ? "" : ` ${value}`}`,
     about,
@@ -85,6 +114,18 @@ export function usageOf(command: Command, width: number): string {
     listRows(rows, width),
     ...(command.notes ?? []).map((note) => wrapText(note, width, "")),
     ...(command.examples === undefined ? [] : [`Examples:\n${command.examples.map((line) => `  ${line}`).join("\n")}`]),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+function groupUsage({ name, summary, notes = [] }: Command, subcommands: readonly Command[], width: number): string {
+  const rows = subcommands.map((one) => ({ name: one.name.slice(name.length + 1), about: one.summary }));
+  const parts = [
+    summary,
+    `Usage: loom ${name} COMMAND [OPTIONS]`,
+    listRows(rows, width),
+    ...notes.map((note) => wrapText(note, width, "")),
+    `\`loom ${name} COMMAND --help\` tells more.`,
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -6,8 +6,9 @@
 import { runCheck } from "./check.ts";
 import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
-import { CliError, type Command, listRows, parseCommand, usageOf } from "./command.ts";
+import { CliError, type Command, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
+import { KB } from "./kb/kb-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { version } from "./package-version.ts";
 import { runSchema } from "./schema.ts";
@@ -16,6 +17,10 @@ import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCheck }[] = [
   // Loaded when it is asked for: the others need nothing of an agent.
   { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
+  {
+    command: KB,
+    run: async (parsed, terminal) => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase(parsed, terminal),
+  },
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },
   { command: SCHEMA, run: runSchema },
@@ -51,16 +56,21 @@ async function runCommand([name, ...rest]: readonly string[], terminal: Terminal
     case "--help":
     case "-h":
     case "help":
-      await terminal.write(rest[0] === undefined ? overview(width) : usageOf(findCommand(rest[0]).command, width));
+      await terminal.write(rest[0] === undefined ? overview(width) : usageOf(findHelp(rest[0], rest[1]), width));
       return 0;
     default: {
       const { command, run } = findCommand(name);
       const parsed = parseCommand(command, rest);
       if (parsed.options["help"] !== true) return run(parsed, terminal);
-      await terminal.write(usageOf(command, width));
+      await terminal.write(usageOf(parsed.command, width));
       return 0;
     }
   }
+}
+
+function findHelp(name: string, word: string | undefined): Command {
+  const { command } = findCommand(name);
+  return command.subcommands === undefined || word === undefined ? command : findSubcommand(command, word);
 }
 
 function findCommand(name: string): (typeof COMMANDS)[number] {

@@ -32,7 +32,7 @@ export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promi
 async function carryOut(options: RunOptions, terminal: Terminal): Promise<number> {
   const { sessionId } = options;
   const onError = createReporter(terminal);
-  await using assembled = await assembleAgent(options, onError);
+  await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutText(warning, 500)));
   const { agent, warnings } = assembled;
   for (const warning of warnings) terminal.warn(cutText(warning, 500));
   const log = await openStore(options.store);

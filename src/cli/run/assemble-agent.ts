@@ -6,12 +6,14 @@ import {
   createBuiltinTools,
   createFetchTool,
   createFileTools,
+  createKnowledgeTool,
   type McpServers,
   openMcpServers,
   readMcpConfig,
 } from "../../tools/index.ts";
 import { CliError } from "../command.ts";
 import { plural } from "../fit-text.ts";
+import { assertThere, LazyKnowledgeBase } from "../kb/default-knowledge-base.ts";
 import type { RunOptions } from "./read-run-options.ts";
 
 /** Disposed of, it ends what was started for the tools. */
@@ -25,16 +27,21 @@ export interface Assembled extends AsyncDisposable {
 export async function assembleAgent(
   options: RunOptions,
   onError: (error: unknown, errorId: string) => void,
+  onWarning: (warning: string) => void = () => undefined,
 ): Promise<Assembled> {
-  const { system, workspace, allowFetch, baseURL } = options;
+  const { system, workspace, allowFetch, baseURL, knowledge } = options;
   const name = parseModelName(options.model);
   const model = await resolveModel({ ...name, ...(baseURL === undefined ? {} : { baseURL }) });
   if (workspace !== undefined) await assertFolder(workspace);
   const servers = options.mcp === undefined ? undefined : await openMcpServers(await readMcpConfig(options.mcp));
+  const base = openKnowledge(knowledge, onWarning);
+  const isAutomatic = knowledge?.isAutomatic === true;
   const tools = [
     ...createBuiltinTools(),
     ...(workspace === undefined ? [] : createFileTools(workspace)),
     ...(allowFetch ? [createFetchTool()] : []),
+    // Two ways to the same passages would number them twice.
+    ...(base === undefined || isAutomatic ? [] : [createKnowledgeTool(base)]),
     ...(servers?.tools ?? []),
   ];
   return {
@@ -44,10 +51,26 @@ export async function assembleAgent(
       tools,
       onError,
       ...(system === undefined ? {} : { systemInstructions: system }),
+      ...(base === undefined || !isAutomatic ? {} : { retriever: base }),
     }),
     warnings: servers === undefined ? [] : describeServers(servers),
-    [Symbol.asyncDispose]: async () => servers?.close(),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([servers?.close(), base?.[Symbol.asyncDispose]()]);
+    },
   };
+}
+
+/** One that was named and is missing is refused at once; any other trouble shows with the first search. */
+function openKnowledge(
+  knowledge: RunOptions["knowledge"],
+  onWarning: (warning: string) => void,
+): LazyKnowledgeBase | undefined {
+  if (knowledge === undefined) return undefined;
+  assertThere(knowledge);
+  return new LazyKnowledgeBase(knowledge, (error) => {
+    const why = error instanceof Error ? error.message : "unknown";
+    onWarning(`the knowledge base \`${knowledge.file}\` cannot be opened, and the run goes on without: ${why}`);
+  });
 }
 
 async function assertFolder(workspace: string): Promise<void> {

@@ -1,11 +1,11 @@
 /** What `loom run` was asked for: options, environment and standard input, read and checked before anything is opened. */
 import { randomBytes } from "node:crypto";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { isLoomError, readStreamModes, STREAM_MODES, type StreamModes } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
+import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
+import { type Environment, findStore, readVariable } from "../find-store.ts";
 import { AGENT_OPTIONS, type AgentChoice, chooseOne, readAgentChoice } from "./read-agent-choice.ts";
 
 export type ApprovalChoice = "ask" | "always" | "never";
@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly workspace: string | undefined;
   readonly mcp: string | undefined;
   readonly allowFetch: boolean;
+  /** Undefined for a run without. */
+  readonly knowledge: (KnowledgeChoice & { readonly isAutomatic: boolean }) | undefined;
   readonly approve: ApprovalChoice;
   readonly store: string;
   /** Undefined for words instead of frames. */
@@ -30,8 +32,6 @@ export interface RunOptions {
   /** What to type to go on with the run, with the same model and tools, and with those that are missing. */
   readonly describeResume: (missingTools?: readonly string[]) => string;
 }
-
-type Environment = { readonly [name: string]: string | undefined };
 
 const APPROVALS: readonly string[] = ["ask", "always", "never"] satisfies readonly ApprovalChoice[];
 /** A message is one record of the log, with something around it. */
@@ -60,6 +60,7 @@ export async function readRunOptions(
     workspace: text("workspace"),
     mcp: text("mcp"),
     allowFetch: parsed.options["allow-fetch"] === true,
+    knowledge: readKnowledge(parsed, env),
     approve: chooseOne("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
     store: text("store") ?? findStore(env),
     modes: readModes(parsed.options["json"] === true, text("modes")),
@@ -69,7 +70,19 @@ export async function readRunOptions(
 }
 
 /** Options that make a run what it is: without them it would not find its tools again. */
-const KEPT = ["store", ...AGENT_OPTIONS, "model", "base-url", "system", "workspace", "mcp", "allow-fetch"];
+const KEPT = [
+  "store",
+  ...AGENT_OPTIONS,
+  "model",
+  "base-url",
+  "system",
+  "workspace",
+  "mcp",
+  "allow-fetch",
+  "kb",
+  "no-kb",
+  "retrieve",
+];
 
 function describeResume({ options }: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
   const kept = KEPT.flatMap((name) => {
@@ -83,11 +96,12 @@ function describeResume({ options }: ParsedCommand, sessionId: string, missingTo
   return ["loom run", quoteOption("session", sessionId), ...kept, ...added, "--resume"].join(" ");
 }
 
-const PLACEHOLDERS = { workspace: " DIR", mcp: " FILE", "allow-fetch": "" };
+const PLACEHOLDERS = { kb: " FILE", workspace: " DIR", mcp: " FILE", "allow-fetch": "" };
 
 /** The option that brings a tool. */
 function findOption(tool: string): keyof typeof PLACEHOLDERS {
   if (tool === "http_fetch") return "allow-fetch";
+  if (tool === "search_knowledge_base") return "kb";
   return /^(?:read|write|delete|list)_files?$/.test(tool) ? "workspace" : "mcp";
 }
 
@@ -97,15 +111,12 @@ function quoteOption(name: string, value: string): string {
   return `--${name}${value.startsWith("-") ? "=" : " "}${word}`;
 }
 
-/** Set and empty is how shells say "not set". */
-function readVariable(env: Environment, name: string): string | undefined {
-  const value = env[name]?.trim();
-  return value === "" ? undefined : value;
-}
-
-function findStore(env: Environment): string {
-  const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
-  return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
+function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["knowledge"] {
+  const given = textOption(parsed, "kb");
+  const isAutomatic = parsed.options["retrieve"] === true;
+  if (parsed.options["no-kb"] !== true) return { ...chooseKnowledgeBase(given, env), isAutomatic };
+  if (given === undefined && !isAutomatic) return undefined;
+  throw new CliError(`\`--no-kb\` leaves nothing to search for \`--${isAutomatic ? "retrieve" : "kb"}\``);
 }
 
 function readModes(isJson: boolean, list: string | undefined): StreamModes | undefined {

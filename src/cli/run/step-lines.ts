@@ -39,6 +39,11 @@ export class StepLines {
         const [style, sign] = is_error ? (["red", "✗"] as const) : (["green", "←"] as const);
         return { style, sign, ...nameIn(place, name), text: result, end };
       }
+      case "retrieval_complete": {
+        const { doc_count, sources = [] } = event as EventOf<"retrieval_complete">;
+        const titles = sources.map(({ title, ref }) => (ref === undefined ? title : `[${ref}] ${title}`)).join(", ");
+        return { style: "cyan", sign: "≡", ...nameIn(place, plural(doc_count, "passage")), text: titles };
+      }
       case "error": {
         const { message, code, call_id } = event as EventOf<"error">;
         // What went wrong in a tool was told as its result.

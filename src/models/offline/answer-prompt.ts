@@ -4,13 +4,16 @@
  */
 import type { JsonObject } from "../../protocol/index.ts";
 import type { ModelMessage, ModelTool } from "../model.ts";
+import { answerFromPassages } from "./answer-passages.ts";
 import { findAskedError } from "./asked-error.ts";
-import type { Errand, Language } from "./errand.ts";
+import type { Errand, Language, Phrase } from "./errand.ts";
 import { type FoundErrands, listAbilities, MAX_ERRANDS, READ_CHARACTERS, readErrands } from "./find-errands.ts";
+import { isQuestion, knowledge, SEARCH_TOOL, searchFor } from "./knowledge.ts";
 import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
+import { readPassages } from "./read-passages.ts";
 import { LABEL, type Reading, readPrompt } from "./read-prompt.ts";
 import { sayForbidden, sayOutcome } from "./say-outcome.ts";
-import { talk } from "./talk.ts";
+import { isSmallTalk, talk } from "./talk.ts";
 import { readPuzzle } from "./thoughts/read-puzzle.ts";
 import { solveAtOnce } from "./thoughts/solve-at-once.ts";
 
@@ -25,11 +28,17 @@ export interface OfflineAnswer {
 export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly ModelTool[]): OfflineAnswer {
   const reading = readPrompt(prompt);
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
-  const found = readErrands(reading.message, reading.lists);
+  const found = addSearch(readErrands(reading.message, reading.lists), reading, offered);
   const { language } = reading;
   const steps = matchSteps(found.errands, reading.done, offered);
   const calls = listCalls(steps, offered);
-  if (calls.length > 0) return { reasoning: sayPlan(calls, language), text: "", calls: calls.map(({ call }) => call) };
+  if (calls.length > 0) {
+    const announced = calls.flatMap(({ said }) => (said === undefined ? [] : [said[language]])).join("");
+    // What is said aloud need not be thought.
+    const reasoning = announced === "" ? sayPlan(calls, language) : "";
+    const text = announced === "" ? "" : introduce(announced, reading);
+    return { reasoning, text, calls: calls.map(({ call }) => call) };
+  }
   // Nobody agreed: nothing else is done either.
   const isAgreed = steps.every(({ errand, done }) => errand.isConsent !== true || done?.isError === false);
   const error = isAgreed ? findAskedError(found.rest, language) : undefined;
@@ -39,15 +48,59 @@ export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly Mo
     ...sayLeftOut(found, reading),
   ];
   return {
-    reasoning: sayDone(steps, language),
-    text: introduce(said.join(language === "zh" ? "" : " "), reading),
+    reasoning: steps.some(({ errand, done }) => errand.isMaterial === true && done !== undefined)
+      ? ""
+      : sayDone(steps, language),
+    text: introduce(joinSaid(said, language), reading),
     calls: [],
     ...(error === undefined ? {} : { error }),
   };
 }
 
+function joinSaid(said: readonly string[], language: Language): string {
+  const gap = language === "zh" ? "" : " ";
+  return said.map((part, index) => (index === 0 || part.startsWith("\n") ? part : `${gap}${part}`)).join("");
+}
+
+/**
+ * A question that nothing else here can answer is looked up, unless passages came with it. Where they did, and there is
+ * nothing to search with, they are what a search would give.
+ */
+function addSearch(
+  found: FoundErrands,
+  { message, done, context }: Reading,
+  offered: ReadonlyMap<string, ModelTool>,
+): FoundErrands {
+  const canSearch = offered.has(SEARCH_TOOL) || done.some(({ tool }) => tool === SEARCH_TOOL);
+  if (!canSearch && context !== "") return { ...found, errands: useContext(found.errands, context) };
+  const { errands, rest } = found;
+  if (!canSearch || context !== "" || !errands.every(({ isConsent }) => isConsent === true)) return found;
+  const question = (errands.length === 0 ? message : rest.replaceAll(/;{2,}/g, " ")).slice(0, READ_CHARACTERS);
+  if (!isForDocuments(question, rest)) return found;
+  return { ...found, errands: [...errands, searchFor(question)], rest: "" };
+}
+
+/** What would have been made of a search is made of what came with the message. */
+function useContext(errands: readonly Errand[], context: string): readonly Errand[] {
+  return errands
+    .filter(({ tool }) => tool !== SEARCH_TOOL)
+    .map((errand) => {
+      if (errand.takesResults !== true || errand.needsResults !== true) return errand;
+      const results = [context];
+      const createInput: Errand["createInput"] = (tool) => errand.createInput(tool, results);
+      return { ...errand, needsResults: false, createInput, announce: () => errand.announce?.(results) };
+    });
+}
+
+function isForDocuments(question: string, rest: string): boolean {
+  const isOther = readPuzzle(rest) !== undefined || findAskedError(rest, "en") !== undefined || isSmallTalk(question);
+  return (isQuestion(question) || knowledge.find(question, []).length > 0) && !isOther;
+}
+
 interface Call {
   readonly errand: Errand;
+  /** Words to the user that go with it. */
+  readonly said: Phrase | undefined;
   readonly call: { readonly name: string; readonly input: JsonObject };
 }
 
@@ -55,7 +108,9 @@ function listCalls(steps: readonly Step[], offered: ReadonlyMap<string, ModelToo
   return listReady(steps, offered).flatMap((errand) => {
     const tool = offered.get(errand.tool);
     if (tool === undefined) return [];
-    return [{ errand, call: { name: tool.name, input: errand.createInput(tool, listResults(steps, errand)) } }];
+    const results = listResults(steps, errand);
+    const said = errand.announce?.(results);
+    return [{ errand, said, call: { name: tool.name, input: errand.createInput(tool, results) } }];
   });
 }
 
@@ -83,7 +138,7 @@ interface Circumstances {
 /** What needs no tool. */
 function sayRest(
   { errands, rest }: FoundErrands,
-  { message, language }: Reading,
+  { message, language, context }: Reading,
   { offered, isAgreed, isFailing }: Circumstances,
 ): readonly string[] {
   const puzzle = readPuzzle(rest);
@@ -94,6 +149,8 @@ function sayRest(
   const isConsentAlone = isAgreed && errands.every(({ isConsent }) => isConsent === true) && !isBlank(rest);
   if (errands.length > 0 && !isConsentAlone) return [];
   const words = errands.length === 0 ? message.slice(0, READ_CHARACTERS) : rest;
+  if (context !== "" && isForDocuments(words, rest) && isAgreed)
+    return [answerFromPassages(words, readPassages(context), language)];
   return [talk(words, language, listAbilities(new Set(offered.keys())))];
 }
 

@@ -24,6 +24,10 @@ export interface Errand {
   readonly isFirst?: boolean;
   /** It is made of what others gave, and waits for them. */
   readonly needsResults?: boolean;
+  /** It would rather be made of what a search gave, where there is one. */
+  readonly takesResults?: boolean;
+  /** Something else is made of it: it is spoken of last. */
+  readonly isMaterial?: boolean;
   /** Words of its own that say what it is made of, where they do. */
   readonly madeOf?: string;
   /** The place of the errand that is made of this one and of no other. */
@@ -34,6 +38,8 @@ export interface Errand {
   readonly pass?: (result: string) => string;
   /** The arguments; `results` are those of the errands it is made of. */
   createInput(tool: ModelTool, results: readonly string[]): JsonObject;
+  /** What to say with the call, where it is made of something. */
+  announce?(results: readonly string[]): Phrase | undefined;
   /** What to say when the tool has answered. */
   tell(result: string): Phrase;
 }

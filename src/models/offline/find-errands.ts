@@ -6,6 +6,7 @@ import { consent, findConsent } from "./consent.ts";
 import type { Ability, Errand, FoundErrand, KnownList, Skill } from "./errand.ts";
 import { files } from "./files.ts";
 import { images } from "./images.ts";
+import { knowledge, makeMaterial, SEARCH_TOOL } from "./knowledge.ts";
 import { tables } from "./tables.ts";
 import { todoLists } from "./todo-lists.ts";
 
@@ -16,7 +17,7 @@ export const MAX_ERRANDS = 8;
 /** What finds something out; several may be found in the same words. */
 const FACTS: readonly Skill[] = [arithmetic, clock];
 /** What shows something of the words after it. Where two want the same words, the first that asks gets them. */
-const SHOWING: readonly Skill[] = [todoLists, tables, charts, images];
+const SHOWING: readonly Skill[] = [todoLists, tables, charts, images, knowledge];
 
 export interface FoundErrands {
   readonly errands: readonly Errand[];
@@ -36,7 +37,7 @@ export function readErrands(message: string, lists: readonly KnownList[]): Found
   // A wish to be asked is no part of anything else: no item of a list, no words of a file.
   const whole = (asking === undefined ? message : blank(message, asking)).slice(0, READ_CHARACTERS);
   let text = whole;
-  for (const errand of pickErrands(whole, lists)) {
+  for (const errand of joinSearches(pickErrands(whole, lists))) {
     // What stands in its words, the content of a file above all, is not read by the other skills, unless it says so.
     text = blank(text, errand);
     const parts = errand.madeOf === undefined ? [] : findFacts(errand.madeOf);
@@ -60,10 +61,22 @@ function pickErrands(text: string, lists: readonly KnownList[]): readonly FoundE
   const taken: FoundErrand[] = [];
   const candidates = [...SHOWING, files].flatMap((skill) => skill.find(text, lists));
   for (const one of candidates.sort((a, b) => a.at - b.at)) {
+    // "Look up the time in Tokyo": there is a better way to know.
+    if (one.tool === SEARCH_TOOL && findFacts(text.slice(one.at, one.end)).length > 0) continue;
     const isFree = taken.every((other) => one.at >= other.end || other.at >= one.end || areTogether(one, other));
     if (isFree) taken.push(one);
   }
   return taken;
+}
+
+/** "Search the deployment docs and make a checklist": the list is made of what is found. */
+function joinSearches(errands: readonly FoundErrand[]): readonly FoundErrand[] {
+  const search = errands.find(({ tool }) => tool === SEARCH_TOOL);
+  if (search === undefined || !errands.some(({ takesResults }) => takesResults === true)) return errands;
+  return errands.map((errand) => {
+    if (errand.tool === SEARCH_TOOL) return makeMaterial(errand);
+    return errand.takesResults === true ? { ...errand, needsResults: true } : errand;
+  });
 }
 
 /** "Mark milk and bread as done": two errands in the same words. */

@@ -1,6 +1,7 @@
 /** What the offline model reads of a conversation: the last thing the user said, and what was done about it since. */
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "../model.ts";
 import type { KnownList, Language } from "./errand.ts";
+import { findContext } from "./read-passages.ts";
 
 export interface Done {
   readonly tool: string;
@@ -15,6 +16,8 @@ export interface Reading {
   readonly language: Language;
   /** Calls since then, in their order, with what came of them. */
   readonly done: readonly Done[];
+  /** What was found for the message before this model was asked. */
+  readonly context: string;
   /** The to-do lists that were shown before, the latest first. */
   readonly lists: readonly KnownList[];
   /** Whether the conversation was told already what this model is. */
@@ -36,6 +39,7 @@ export function readPrompt(prompt: readonly ModelMessage[]): Reading {
     message,
     language: readLanguage(message),
     done: calls.map(({ toolCallId, toolName }) => describeResult(toolName, results.get(toolCallId))),
+    context: findContext(prompt.map((one) => (one.role === "system" ? textOf(one) : "")).join("\n")),
     lists: readLists(prompt.slice(0, Math.max(0, last))),
     isIntroduced: prompt.some((one) => one.role === "assistant" && mentionsLabel(textOf(one))),
   };

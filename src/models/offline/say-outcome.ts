@@ -7,7 +7,11 @@ export function sayOutcome(
   language: Language,
   offered: { has(tool: string): boolean },
 ): readonly string[] {
-  return steps.map((step) =>
+  // Where something is from is said after what it is.
+  const inOrder = [true, false].flatMap((isFirst) =>
+    steps.filter(({ errand }) => (errand.isMaterial !== true) === isFirst),
+  );
+  return inOrder.map((step) =>
     step.done === undefined && isForbidden(steps, step.errand)
       ? sayForbidden(step.errand.about[language], language)
       : sayStep(step, language, offered),

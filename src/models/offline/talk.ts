@@ -11,6 +11,8 @@ import { asksToTick } from "./todo-lists.ts";
 interface Rule {
   readonly words: RegExp | ((text: string) => boolean);
   readonly says: Phrase;
+  /** A question about something by its name is one to look up. */
+  readonly isVague?: boolean;
   /** What comes after it: all it can do when absent, where to get more, or nothing. */
   readonly after?: "more" | "nothing";
 }
@@ -80,11 +82,13 @@ const RULES: readonly Rule[] = [
     words:
       /^\s{0,9}(?:hi|hiya|hello|hey|howdy|good (?:morning|afternoon|evening|day))\b|^.{0,4}(?:你好|您好)|早上好|下午好|晚上好|^早|^嗨|^哈喽/i,
     says: { en: "Hello.", zh: "你好。" },
+    isVague: true,
   },
   {
     words:
       /\bhelp\b|\bwhat (?:can|do|could) (?:you|i|we)\b|\bhow (?:do|can) i (?:use|start|begin)\b|\b(?:your )?(?:abilities|commands|features|capabilities)\b|\bexamples?\b|帮助|帮帮|你会(?:做)?(?:什么|啥)|(?:能|可以)(?:做|干|帮)(?:什么|啥|我)|怎么用|功能|使用说明|示例|例子/i,
     says: { en: "Here is what I know.", zh: "我会的如下。" },
+    isVague: true,
   },
   {
     words: asksToTick,
@@ -111,8 +115,22 @@ const UNKNOWN: Phrase = {
   zh: "我只按固定的规则回答，没有一条适用于这个问题。",
 };
 
+/** Whether there is something to say to it that needs no document. */
+export function isSmallTalk(message: string): boolean {
+  const rule = findRule(message);
+  return rule !== undefined && !(rule.isVague === true && NAMED.test(message));
+}
+
+/** What documents of ours are about. */
+const NAMED =
+  /\b(?:loom|agents?|tools?|approval|deploy\w*|install\w*|dialects?|events?|stores?|sessions?|knowledge base|callbacks?|metrics|traces?)\b|知识库|工具|审批|部署|安装|方言|事件|存储|会话|回调|指标|链路/i;
+
+function findRule(message: string): Rule | undefined {
+  return RULES.find(({ words }) => (typeof words === "function" ? words(message) : words.test(message)));
+}
+
 export function talk(message: string, language: Language, abilities: readonly Ability[]): string {
-  const rule = RULES.find(({ words }) => (typeof words === "function" ? words(message) : words.test(message)));
+  const rule = findRule(message);
   const opening = (rule?.says ?? UNKNOWN)[language];
   if (rule?.after === "nothing") return opening;
   const gap = language === "zh" || opening.endsWith("\n") ? "" : " ";

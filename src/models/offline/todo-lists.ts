@@ -2,12 +2,14 @@
  * The skill of to-do lists: writes one, of the items the user names or of general ones for what it is about, and ticks
  * items of those that are there. For the tools `write_todo_list` and `update_todo_item`.
  */
-import type { FoundErrand, KnownList, Phrase, Skill } from "./errand.ts";
+import type { ModelTool } from "../model.ts";
+import type { FoundErrand, KnownList, Language, Phrase, Skill } from "./errand.ts";
 import { suggestItems } from "./general-lists.ts";
 import { matchSome } from "./match-some.ts";
 import { type Body, readBody, skip } from "./read-body.ts";
 import { splitList } from "./read-entries.ts";
 import { isChinese, isSpokenOf, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
+import { readSteps } from "./knowledge.ts";
 
 export const todoLists: Skill = {
   abilities: [
@@ -71,7 +73,9 @@ function findLists(text: string): readonly FoundErrand[] {
     const body = numbered ?? readBody(text, start, LAST_ITEM);
     const items = numbered?.items ?? (start > from && !COUNT.test(body.text) ? splitList(body.text) : []);
     const general = items.length > 0 ? undefined : suggestItems(topic ?? match[0], isChinese(match[0]));
-    found.push(createList({ at, end: general === undefined ? body.end : from }, topic, general ?? { items }));
+    const place = { at, end: general === undefined ? body.end : from };
+    const list = createList(place, topic, general ?? { items });
+    found.push(general === undefined ? list : takeSteps(list, topic, isChinese(match[0]) ? "zh" : "en"));
   }
   return found;
 }
@@ -94,7 +98,7 @@ function createList(
   topic: string | undefined,
   { items, note = NO_NOTE }: { readonly items: readonly string[]; readonly note?: Phrase },
 ): FoundErrand {
-  const title = topic === undefined ? undefined : topic.charAt(0).toUpperCase() + topic.slice(1);
+  const title = topic === undefined ? undefined : capitalize(topic);
   const named: Phrase =
     title === undefined ? { en: "The list", zh: "清单" } : { en: `The list “${title}”`, zh: `清单“${title}”` };
   return {
@@ -109,6 +113,49 @@ function createList(
       zh: `${named.zh}已列好，共 ${items.length} 项。${note.zh}`,
     }),
   };
+}
+
+/** The same list, but of the steps that a search has found, where there are any. */
+function takeSteps(list: FoundErrand, topic: string | undefined, language: Language): FoundErrand {
+  const name = (title: string): string => {
+    if (topic === undefined) return title;
+    return language === "zh" && !topic.endsWith("清单") ? `${topic}清单` : capitalize(topic);
+  };
+  return {
+    ...list,
+    takesResults: true,
+    createInput: (tool, results) => {
+      const found = readSteps(results, language);
+      if (found === undefined) return list.createInput(tool, results);
+      return { title: name(found.passage.title), items: found.items.map((text) => ({ text })) };
+    },
+    announce: (results) => {
+      const found = readSteps(results, language);
+      if (found === undefined) return undefined;
+      const { title, ref } = found.passage;
+      return {
+        en: `From “${title}” in the knowledge base [${ref}] I have made this list:\n\n`,
+        zh: `根据知识库的“${title}”[${ref}]，我为你创建了以下${name("清单")}：\n\n`,
+      };
+    },
+    tell: (result) => {
+      const items = [...result.matchAll(/^\d{1,4}\. \[[ x]\] (.*)$/gm)].map(([, text = ""]) => text);
+      const [first] = items;
+      const general = list.createInput(NO_TOOL, [])["items"] as readonly { readonly text: string }[];
+      if (first === undefined || first === general[0]?.text) return list.tell(result);
+      const [count, steps] = [items.length, items.length === 1 ? "item" : "items"];
+      return {
+        en: `The list has ${count} ${steps}, in the words of the document; follow them in their order.`,
+        zh: `清单共 ${count} 项，条目出自文档原文，按顺序完成即可。`,
+      };
+    },
+  };
+}
+
+const NO_TOOL: ModelTool = { name: "write_todo_list", description: "", inputSchema: {} };
+
+function capitalize(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 const WHICH = String.raw`(?<which>[^.!?;\n，。！？；]{1,120}?)`;

@@ -6,6 +6,7 @@ import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
 import type { Language } from "../errand.ts";
 import { findErrands } from "../find-errands.ts";
+import { SEARCH_TOOL } from "../knowledge.ts";
 import { answerAnew } from "./answer-anew.ts";
 import { listSections, type Sections } from "./plan-work.ts";
 import { readConsent } from "./read-consent.ts";
@@ -24,11 +25,14 @@ export interface WholeOptions {
 
 export function answerWhole(question: string, options: WholeOptions): OfflineAnswer {
   const { tools, since, before, language, isShort = false } = options;
-  const answer = answerAnew(question, tools, since, before);
+  const sections = listSections(question, language);
+  // What is an outline by our rules is not looked up, unless the words say so.
+  const isLookedUp = sections === undefined || findErrands(question).some(({ tool }) => tool === SEARCH_TOOL);
+  const fitting = isLookedUp ? tools : tools.filter(({ name }) => name !== SEARCH_TOOL);
+  const answer = answerAnew(question, fitting, since, before);
   const consent = readConsent(question, since);
   if (answer.calls.length > 0 || answer.error !== undefined || consent === "open" || consent === "refused")
     return answer;
-  const sections = listSections(question, language);
   if (sections === undefined) return answer;
   const text = isShort ? announceSections(sections, language) : writeSections(sections, language);
   // Words that a tool has seen to are not left out.

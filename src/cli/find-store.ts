@@ -1,0 +1,16 @@
+/** Where sessions are kept where nobody says so, by the environment. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+export type Environment = { readonly [name: string]: string | undefined };
+
+/** Set and empty is how shells say "not set". */
+export function readVariable(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === "" ? undefined : value;
+}
+
+export function findStore(env: Environment): string {
+  const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
+  return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
+}

@@ -1,0 +1,81 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { LoomError } from "../../protocol/index.ts";
+import {
+  assertThere,
+  chooseKnowledgeBase,
+  HANDBOOK,
+  type KnowledgeChoice,
+  LazyKnowledgeBase,
+  openToWrite,
+} from "./default-knowledge-base.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-kb-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let count = 0;
+const newChoice = (): KnowledgeChoice => ({ file: join(folder, `${count++}.db`), isNamed: false });
+
+describe("the knowledge base of the command line", () => {
+  it.each([
+    [{ LOOM_STORE: "/a/b.db" }, "/a/knowledge.db"],
+    [{ XDG_DATA_HOME: "/data", LOOM_STORE: " " }, "/data/loom/knowledge.db"],
+    [{ LOOM_KB: "/k.db", LOOM_STORE: "/a/b.db" }, "/k.db"],
+  ])("is found by the environment: %o", (env, file) => {
+    expect(chooseKnowledgeBase(undefined, env)).toEqual({ file, isNamed: false });
+    expect(chooseKnowledgeBase("x.db", env)).toEqual({ file: "x.db", isNamed: true });
+  });
+
+  it("has the handbook in both languages, and indexes it again only where it changed", async () => {
+    const choice = newChoice();
+    const first = await openToWrite(choice);
+    const before = await first.list({ collection: HANDBOOK });
+    expect(before.filter(({ uri }) => uri.startsWith("handbook/en/"))).toHaveLength(before.length / 2);
+    // A page of an older package, and one that has changed since.
+    await first.addText({ uri: "handbook/en/gone.md", text: "# Gone", collection: HANDBOOK });
+    await first.addText({ uri: "handbook/en/observe.md", text: "# Old", collection: HANDBOOK });
+    await first.close();
+    await using second = await openToWrite(choice);
+    const after = await second.list({ collection: HANDBOOK });
+    expect(after.map(({ uri, title, bytes }) => [uri, title, bytes])).toEqual(
+      before.map(({ uri, title, bytes }) => [uri, title, bytes]),
+    );
+    const untouched = after.filter(({ indexedAt }, index) => indexedAt === before[index]?.indexedAt);
+    expect(untouched.length).toBeGreaterThanOrEqual(before.length - 1);
+  });
+
+  it("does not bring back what was removed, nor put anything into a base that was named", async () => {
+    const choice = newChoice();
+    const first = await openToWrite(choice);
+    expect(await first.remove(HANDBOOK)).toBeGreaterThan(10);
+    await first.close();
+    await using second = await openToWrite(choice);
+    expect(await second.list()).toEqual([]);
+    await using named = await openToWrite({ ...newChoice(), isNamed: true });
+    expect(await named.list()).toEqual([]);
+  });
+
+  it("is opened by its first search, and not before", async () => {
+    const choice = newChoice();
+    await using base = new LazyKnowledgeBase(choice, () => undefined);
+    expect(existsSync(choice.file)).toBe(false);
+    const options = { limit: 3, signal: new AbortController().signal };
+    const [hit] = await base.retrieve("如何部署应用", options);
+    expect(hit?.title).toBe("部署指南");
+    expect(await base.search("部署", { ...options, collection: "none" })).toEqual([]);
+  });
+
+  it("tells once of one that cannot be opened", async () => {
+    const onFailure = vi.fn<(error: unknown) => void>();
+    await using base = new LazyKnowledgeBase({ file: folder, isNamed: false }, onFailure);
+    const options = { limit: 3, signal: new AbortController().signal };
+    for (let n = 0; n < 2; n++) await expect(base.retrieve("x", options)).rejects.toBeInstanceOf(LoomError);
+    expect(onFailure).toHaveBeenCalledTimes(1);
+  });
+
+  it("has to be there where it was named", () => {
+    expect(() => assertThere({ file: join(folder, "missing"), isNamed: true })).toThrow(/there is no knowledge base/);
+    expect(() => assertThere({ file: join(folder, "missing"), isNamed: false })).not.toThrow();
+  });
+});

@@ -1,0 +1,99 @@
+/** Documents and passages as lines for a terminal: whatever is in them, they fit. It reads nothing and writes nothing. */
+import type { DocumentInfo, SearchHit } from "../../context/index.ts";
+import { cleanText, cutText, measureColumns } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+
+type Screen = Pick<Terminal, "columns" | "style">;
+
+const INDENT = "    ";
+/** Where no terminal says how wide a line may be. */
+const WIDEST = 100;
+const MAX_COLLECTION = 16;
+const MAX_TITLE = 40;
+
+/** Collection, title and place in columns; with tabs where no terminal is. */
+export function formatDocument({ collection, title, uri }: DocumentInfo, { columns, style }: Screen): string {
+  if (columns === undefined) return [collection, title, uri].map((part) => cleanText(part)).join("\t");
+  const narrow = Math.min(MAX_COLLECTION, Math.floor(columns / 5));
+  const first = pad(cutText(collection, narrow), narrow);
+  const room = columns - measureColumns(first) - 4;
+  const wide = Math.min(MAX_TITLE, Math.floor(room / 2));
+  const name = pad(cutText(title, wide), wide);
+  return `${style("dim", first)}  ${name}  ${style("cyan", cutStart(uri, room - wide))}`;
+}
+
+/** Number and title, where it is, and the words around what matched. */
+export function formatHit(hit: SearchHit, number: number, { columns = WIDEST, style }: Screen): string {
+  const { title, uri, snippet, firstLine, lastLine, score, collection } = hit;
+  const sign = `[${number}]`;
+  const end = `${collection}, ${score.toFixed(2)}`;
+  const name = cutText(title, Math.max(8, columns - sign.length - measureColumns(end) - 4));
+  const lines = firstLine === lastLine ? `:${firstLine}` : `:${firstLine}-${lastLine}`;
+  const place = `${cutStart(uri, columns - INDENT.length - lines.length)}${lines}`;
+  const words = wrapColumns(cleanText(snippet.replaceAll(/\s+/g, " ")), columns - INDENT.length);
+  return [
+    `${style("bold", `${sign} ${name}`)}  ${style("dim", cutText(end, columns))}`,
+    `${INDENT}${style("cyan", place)}`,
+    ...words.map((line) => `${INDENT}${line}`),
+  ].join("\n");
+}
+
+function pad(text: string, width: number): string {
+  return `${text}${" ".repeat(Math.max(0, width - measureColumns(text)))}`;
+}
+
+/** The end of a path says more than its beginning. */
+function cutStart(text: string, width: number): string {
+  const clean = cleanText(text);
+  if (measureColumns(clean) <= width) return clean;
+  const characters = Array.from(clean);
+  let used = 1;
+  let at = characters.length;
+  while (at > 0 && used + measureColumns(characters[at - 1] ?? "") <= width)
+    used += measureColumns(characters[--at] ?? "");
+  return `…${characters.slice(at).join("")}`;
+}
+
+const CLOSING = /^[，。！？；：、）」』”》]$/u;
+
+/** Breaks at spaces, and between characters of scripts that have none. */
+function wrapColumns(text: string, width: number): readonly string[] {
+  const pieces =
+    text.match(
+      /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\uFF00-\uFF60\u3000-\u303F]|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\uFF00-\uFF60\u3000-\u303F]+/gu,
+    ) ?? [];
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const piece of pieces.flatMap((one) => splitLong(one, width))) {
+    const columns = measureColumns(piece);
+    if (used + columns > width) {
+      // No line begins with a stop: the character before it comes along.
+      const last = CLOSING.test(piece) ? (Array.from(line).at(-1) ?? "") : "";
+      lines.push(line.slice(0, line.length - last.length).trimEnd());
+      [line, used] = [last, measureColumns(last)];
+    }
+    if (used === 0 && piece.trim() === "") continue;
+    line += piece;
+    used += columns;
+  }
+  return line.trim() === "" ? lines : [...lines, line.trimEnd()];
+}
+
+/** A word that is longer than a line, such as an address. */
+function splitLong(piece: string, width: number): readonly string[] {
+  if (measureColumns(piece) <= width) return [piece];
+  const parts: string[] = [];
+  let part = "";
+  let used = 0;
+  for (const character of piece) {
+    const columns = measureColumns(character);
+    if (used + columns > width) {
+      parts.push(part);
+      [part, used] = ["", 0];
+    }
+    part += character;
+    used += columns;
+  }
+  return [...parts, part];
+}

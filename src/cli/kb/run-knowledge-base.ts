@@ -1,0 +1,157 @@
+/** `loom kb`: adds documents to a knowledge base, lists, finds and removes them. */
+import type { AddReport, KnowledgeBase } from "../../context/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { cleanText, cutText, escapeJson, plural } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+import { chooseKnowledgeBase, openChosen, openToWrite } from "./default-knowledge-base.ts";
+import { formatDocument, formatHit } from "./format-documents.ts";
+import { KB_ADD, KB_LIST, KB_REMOVE, KB_SEARCH } from "./kb-commands.ts";
+
+const STOPPED = 130;
+const MAX_HITS = 50;
+const PAGE = 500;
+/** Milliseconds between two looks at how far an import is. */
+const PROGRESS_MS = 100;
+
+export async function runKnowledgeBase(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const choice = chooseKnowledgeBase(textOption(parsed, "kb"));
+  const isAdding = parsed.command === KB_ADD;
+  try {
+    await using base = await (isAdding ? openToWrite(choice) : openChosen(choice));
+    switch (parsed.command) {
+      case KB_ADD:
+        return await add(base, parsed, terminal);
+      case KB_LIST:
+        return await list(base, parsed, terminal);
+      case KB_SEARCH:
+        return await search(base, parsed, terminal);
+      case KB_REMOVE:
+        return await remove(base, parsed, terminal);
+      default:
+        throw new CliError(`\`loom ${parsed.command.name}\` is not known`);
+    }
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message);
+  }
+}
+
+type Totals = Pick<AddReport, "added" | "updated" | "unchanged" | "removed" | "failedCount">;
+
+async function add(base: KnowledgeBase, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const collection = textOption(parsed, "collection");
+  const isJson = parsed.options["json"] === true;
+  const totals = { added: 0, updated: 0, unchanged: 0, removed: 0, failedCount: 0 };
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  try {
+    for (const path of parsed.arguments) {
+      const report = await base.add(path, {
+        ...(collection === undefined ? {} : { collection }),
+        signal: stop.signal,
+        onProgress: createProgress(terminal),
+      });
+      terminal.progress(undefined);
+      for (const name of COUNTED) totals[name] += report[name];
+      await tellReport(path, report, isJson, terminal);
+    }
+  } catch (error) {
+    terminal.progress(undefined);
+    if (!stop.signal.aborted) throw error;
+    terminal.warn("stopped; what was added until now is kept");
+    return STOPPED;
+  } finally {
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+  if (!isJson) await terminal.write(`${describeTotals(totals)}\n`);
+  return totals.failedCount > 0 ? 1 : 0;
+}
+
+const COUNTED = ["added", "updated", "unchanged", "removed", "failedCount"] as const;
+
+function createProgress(terminal: Terminal): (done: number, total: number, path: string) => void {
+  let last = 0;
+  return (done, total, path) => {
+    const now = Date.now();
+    if (now - last < PROGRESS_MS || terminal.errorColumns === undefined) return;
+    last = now;
+    const text = `${done} of ${total} (${Math.floor((100 * done) / total)} %) ${path}`;
+    terminal.progress(cutText(text, terminal.errorColumns - 1));
+  };
+}
+
+async function tellReport(path: string, report: AddReport, isJson: boolean, terminal: Terminal): Promise<void> {
+  if (isJson) return terminal.write(writeLine({ path, ...report }));
+  for (const { path: file, message } of report.failed) {
+    // Most messages name the file themselves.
+    const text = message.includes(file) ? message : `${file}: ${message}`;
+    terminal.warn(`${terminal.styleError("red", "✗")} ${cleanText(text)}`);
+  }
+  const untold = report.failedCount - report.failed.length;
+  if (untold > 0) terminal.warn(`and ${plural(untold, "file")} more`);
+  const isNothing = COUNTED.every((name) => report[name] === 0);
+  if (isNothing) terminal.warn(`there is no document in ${cleanText(path)}`);
+}
+
+function describeTotals({ added, updated, unchanged, removed, failedCount }: Totals): string {
+  const parts = [`${added} added`, `${updated} updated`, `${unchanged} unchanged`, `${removed} removed`];
+  if (failedCount > 0) parts.push(`${failedCount} failed`);
+  return parts.join(", ");
+}
+
+async function list(base: KnowledgeBase, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const collection = textOption(parsed, "collection");
+  const isJson = parsed.options["json"] === true;
+  let count = 0;
+  for (let after = ""; ;) {
+    const page = await base.list({ ...(collection === undefined ? {} : { collection }), after, limit: PAGE });
+    const lines = page.map((one) => (isJson ? writeLine(one) : `${formatDocument(one, terminal)}\n`));
+    await terminal.write(lines.join(""));
+    count += page.length;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) break;
+    after = last.uri;
+  }
+  if (!isJson) terminal.warn(terminal.styleError("dim", `${plural(count, "document")} in ${cleanText(base.file)}`));
+  return 0;
+}
+
+async function search(base: KnowledgeBase, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const collection = textOption(parsed, "collection");
+  const given = textOption(parsed, "limit");
+  const limit = given === undefined ? undefined : readLimit(given);
+  const hits = await base.search(parsed.arguments.join(" "), {
+    ...(collection === undefined ? {} : { collection }),
+    ...(limit === undefined ? {} : { limit }),
+  });
+  if (parsed.options["json"] === true) await terminal.write(hits.map(writeLine).join(""));
+  else if (hits.length > 0)
+    await terminal.write(`${hits.map((hit, index) => formatHit(hit, index + 1, terminal)).join("\n\n")}\n`);
+  if (hits.length === 0) terminal.warn("nothing was found");
+  return hits.length === 0 ? 1 : 0;
+}
+
+function readLimit(given: string): number {
+  const limit = /^\d+$/.test(given) ? Number(given) : 0;
+  if (limit >= 1 && limit <= MAX_HITS) return limit;
+  throw new CliError(`\`--limit ${given}\` is not a number from 1 to ${MAX_HITS}`);
+}
+
+async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const isJson = parsed.options["json"] === true;
+  let isMissing = false;
+  for (const path of parsed.arguments) {
+    const removed = await base.remove(path);
+    isMissing ||= removed === 0;
+    if (isJson) await terminal.write(writeLine({ path, removed }));
+    else if (removed > 0) await terminal.write(`${plural(removed, "document")} removed: ${cleanText(path)}\n`);
+    else terminal.warn(`there is no document \`${cleanText(path)}\`; \`loom kb list\` shows what there is`);
+  }
+  return isMissing ? 1 : 0;
+}
+
+function writeLine(value: unknown): string {
+  return `${escapeJson(JSON.stringify(value))}\n`;
+}
