@@ -1,5 +1,12 @@
 /** The package's front door: what most users need. The rooms behind it have doors of their own. */
-export { agent, type Agent, type AgentOptions } from "./agents/index.ts";
+export {
+  agent,
+  type Agent,
+  type AgentOptions,
+  type AskOptions,
+  type RunResult,
+  type StreamEvent,
+} from "./agents/index.ts";
 export {
   createStreamCheck,
   createStreamConverter,
@@ -27,6 +34,13 @@ export {
   openStream,
   type StreamFrame,
 } from "./log/index.ts";
+export {
+  BaseCallback,
+  type Callback,
+  type CallbackEventType,
+  type CallbackPayload,
+  MetricsCollector,
+} from "./observe/index.ts";
 export {
   type AnyEvent,
   type EventRecord,

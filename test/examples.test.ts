@@ -291,3 +291,18 @@ describe("the examples", () => {
     expect(stale.said()).toContain(`remove ${store}.loom.cursor`);
   });
 });
+
+describe("an agent in one line, a tool in one", () => {
+  it.concurrent.each([
+    ["one-line.ts", [/17\*23 = 391/, /joke/]],
+    [
+      "define-a-tool.ts",
+      [/^request_start execute$/, /^tool_calls_start/, /^tool_result/, /^agent_finish/, /There it is\. \(1 call\)/],
+    ],
+  ])("%s says what it should", async (name, expected) => {
+    const program = start(name);
+    expect(await program.ended, program.said()).toBe(0);
+    expect(program.lines).toHaveLength(expected.length);
+    for (const [index, words] of expected.entries()) expect(program.lines[index]).toMatch(words);
+  });
+});

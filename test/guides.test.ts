@@ -20,7 +20,8 @@ const folder = mkdtempSync(join(tmpdir(), "loom-guides-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
-const pages = ["README.md", ...guides];
+const quickstarts = ["quickstart.md", "quickstart.zh.md"].map((name) => join("docs", name));
+const pages = ["README.md", ...quickstarts, ...guides];
 
 /** A block of code whose next block is a text. */
 function findPrograms(page: string, markdown: string): Program[] {

@@ -1,11 +1,15 @@
-// What agents of different kinds have to do with each other: they share sessions, histories, and runs that were left.
-import { describe, expect, it } from "vitest";
+// What an agent gives whoever asks it, and what agents of different kinds have to do with each other: they share
+// sessions, histories, and runs that were left.
+import { describe, expect, it, vi } from "vitest";
+import { collect, expectNothingLeft, failureOf, setFacade } from "../../test/agents/facade-stage.ts";
 import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
 import { eventsOf, SESSION, setStage } from "../../test/agents/stage.ts";
-import { sendCommand } from "../engine/index.ts";
+import { openSession, sendCommand } from "../engine/index.ts";
 import { createLog } from "../engine/sender.contract.ts";
 import type { Log } from "../log/index.ts";
 import type { Script, ScriptedRequest } from "../models/scripted-model.ts";
+import { MetricsCollector, type CallbackPayload } from "../observe/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
 import { agent, type AgentOptions } from "./agent.ts";
 
 const PLAN = '{"nodes": [{"id": "sum", "task": "add", "needs": [], "operation": "generate"}]}';
@@ -95,5 +99,176 @@ describe("agents of several kinds", () => {
     expect(() => agent(wrong)).toThrow('there is no agent of the kind "cot"');
     const formed = { kind: "tot", model: "offline", answer: { schema: {} } } as unknown as AgentOptions;
     expect(() => agent(formed)).toThrow("an answer with a form is for the kind react");
+  });
+});
+
+describe("an agent that is asked", () => {
+  const adds: Script = [
+    { calls: [{ name: "add", input: { a: 1, b: 2 }, id: "c1" }] },
+    { text: "It is 3.", usage: { promptTokens: 20, completionTokens: 4, totalTokens: 24 } },
+  ];
+
+  it("gives the answer and what it took", async () => {
+    const { agent: actor, log } = await setFacade(adds);
+    const result = await actor.run("Add", { requestId: "r1", sessionId: "s" });
+    expect(result).toMatchObject({
+      reply: "It is 3.",
+      status: "completed",
+      sessionId: "s",
+      requestId: "r1",
+      toolCalls: 1,
+    });
+    expect(result.usage.totalTokens).toBeGreaterThanOrEqual(24);
+    expect(result.sources).toBeUndefined();
+    expect((await log.getRun("s", result.runId))?.requestId).toBe("r1");
+    await expectNothingLeft(log);
+  });
+
+  it("gives the sources it was shown", async () => {
+    const retriever = { name: "library", retrieve: async () => [{ title: "Bread", content: "Flour, water, salt." }] };
+    const { agent: actor } = await setFacade([{ text: "Flour [1]." }], { retriever });
+    expect((await actor.run("Bread?")).sources).toMatchObject([{ title: "Bread", ref: 1 }]);
+  });
+
+  it.each([
+    [[{ fault: { kind: "throw" } }], "model_failed", "llm_generate_with_tools"],
+    [[{ text: "Half", fault: { kind: "cut", after: 1 } }], "model_stream_cut", "llm_generate_with_tools"],
+  ] as [Script, string, string][])("rejects with the code of the run that failed", async (script, code, stage) => {
+    const { agent: actor, log } = await setFacade(script, { callOptions: { maxRetries: 0 } });
+    const error = await failureOf(actor.run("Hello", { requestId: "r1", sessionId: "s" }));
+    const [run] = await log.listRuns("s");
+    const details = { request_id: "r1", session_id: "s", run_id: run?.runId, stage };
+    expect(error).toMatchObject({ code, details });
+    await expectNothingLeft(log);
+  });
+
+  it("says who cancelled a run that the caller did not", async () => {
+    const { promise: until } = Promise.withResolvers<void>();
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const { agent: actor, log } = await setFacade(() => {
+      resolve();
+      return { text: "…", until };
+    });
+    const going = failureOf(actor.run("Hello", { sessionId: "s" }));
+    await asked;
+    await sendCommand(log, { commandId: "k", sessionId: "s", kind: "cancel", body: { reason: "the user left" } });
+    expect(await going).toMatchObject({ code: "cancelled", message: "the user left" });
+  });
+
+  it.each<[unknown, object]>([
+    [7, {}],
+    ["x", { requestId: "" }],
+    ["x", { requestId: "r".repeat(300) }],
+    ["x", { requestId: "\ud800" }],
+    ["x", { context: [1] }],
+    ["x", { context: "text" }],
+    ["x", { context: () => 1 }],
+    ["x", { context: { big: "x".repeat(20_000) } }],
+    ["x", { context: { count: 1n } }],
+    [" ", {}],
+  ])("refuses what is not a question: %o %o", async (message, options) => {
+    const { agent: actor, log } = await setFacade([{ text: "x" }]);
+    const error = await failureOf(actor.run(message as string, options));
+    expect(error.code).toBe("invalid_command");
+    await expectNothingLeft(log);
+  });
+
+  it("tells callbacks the same on both paths, with the caller's id and context", async () => {
+    const told = { execute: [] as CallbackPayload[], stream: [] as CallbackPayload[] };
+    const callbacks = [{ onEvent: (_: string, payload: CallbackPayload) => void told[payload.source].push(payload) }];
+    const { agent: actor } = await setFacade((_, turn) => (adds as readonly object[])[turn % 2] ?? {}, { callbacks });
+    const context: JsonObject = { tenant: "t1", deep: { list: [1, null, "x"] } };
+    await actor.run("Add", { requestId: "r1", context });
+    await collect(actor.stream("Add", { requestId: "r1", context }));
+    expect(await actor.flush()).toBe(true);
+    const plain = (payloads: readonly CallbackPayload[]) =>
+      payloads.map(({ ts: _ts, source: _source, ...rest }) => rest);
+    expect(plain(told.execute)).toEqual(plain(told.stream));
+    expect(told.execute.map(({ type }) => type)).toEqual([
+      "request_start",
+      "tool_calls_start",
+      "tool_result",
+      "agent_finish",
+    ]);
+    for (const payload of told.stream) expect(payload).toMatchObject({ request_id: "r1", context });
+  });
+
+  it("keeps the context as it was when it was given", async () => {
+    const seen: unknown[] = [];
+    const callbacks = [{ onEvent: (_: string, { context }: CallbackPayload) => void seen.push(context) }];
+    const { agent: actor } = await setFacade([{ text: "x" }, { text: "y" }], { callbacks });
+    const context = { step: 1 };
+    const going = [actor.run("a", { sessionId: "s" }), actor.run("b", { sessionId: "s", context })];
+    context.step = 2;
+    await Promise.all(going);
+    await actor.flush();
+    expect(seen).toEqual([undefined, undefined, { step: 1 }, { step: 1 }]);
+  });
+
+  it("is observed once, however its session was opened", async () => {
+    const seen: string[] = [];
+    const callbacks = [{ onEvent: (type: string) => void seen.push(type) }];
+    const { agent: actor, log } = await setFacade(() => ({ text: "Hello." }), { callbacks });
+    for (const open of [() => actor.openSession(log, "s1"), () => openSession(log, "s2")]) {
+      await using session = await open();
+      await (
+        await actor.answer(session, "Hello")
+      ).ended;
+    }
+    await actor.flush();
+    expect(seen).toEqual(["request_start", "agent_finish", "request_start", "agent_finish"]);
+    expect(actor.metrics.summary().runs).toMatchObject({ started: 2, completed: 2 });
+  });
+
+  it("counts in the collector it was given", async () => {
+    const metrics = new MetricsCollector();
+    const { agent: one } = await setFacade([{ text: "x" }], { metrics });
+    const { agent: two } = await setFacade(adds, { metrics });
+    await Promise.all([one.run("a"), two.run("b")]);
+    expect(one.metrics).toBe(metrics);
+    expect(metrics.summary()).toMatchObject({ runs: { completed: 2 }, tools: { calls: 1 } });
+  });
+
+  it("does not wait for a callback that hangs", async () => {
+    const callbacks = [{ onEvent: () => new Promise(() => undefined) }];
+    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks, onError: () => undefined });
+    expect(await actor.run("a")).toMatchObject({ reply: "x" });
+    expect(await actor.flush(1)).toBe(false);
+    await actor.close({ flushMs: 1 });
+  });
+
+  it("tells its owner what callbacks throw", async () => {
+    const onError = vi.fn<(error: unknown) => void>();
+    const broken = () => {
+      throw new Error("the callback broke");
+    };
+    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks: [{ onEvent: broken }], onError });
+    expect(await actor.run("a")).toMatchObject({ reply: "x" });
+    await actor.flush();
+    expect(onError.mock.calls[0]?.[0]).toMatchObject({ code: "callback_failed" });
+  });
+
+  it("that is closed ends what is going, and takes no more", async () => {
+    const { promise: until } = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const callbacks = [{ onEvent: (type: string) => void seen.push(type) }];
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const script: Script = (_, turn) => {
+      if (turn === 1) resolve();
+      return { text: "x", until };
+    };
+    const { agent: actor, log } = await setFacade(script, { callbacks });
+    const going = failureOf(actor.run("a", { sessionId: "s" }));
+    const queued = failureOf(actor.run("b", { sessionId: "s" }));
+    const streamed = collect(actor.stream("c"));
+    // The first and the third are at the model.
+    await asked;
+    await Promise.all([actor.close(), actor.close()]);
+    expect(await going).toMatchObject({ code: "cancelled", message: "the agent was closed" });
+    expect(await queued).toMatchObject({ code: "cancelled" });
+    expect((await streamed).events.at(-1)).toMatchObject({ type: "agent_finish", status: "cancelled" });
+    expect(await failureOf(actor.run("d"))).toMatchObject({ code: "session_closed" });
+    expect(seen.filter((type) => type === "agent_finish").length).toBeGreaterThanOrEqual(2);
+    await expectNothingLeft(log);
   });
 });

@@ -2,6 +2,10 @@
  * An agent: a model, its tools, and a way of going about a question. It carries out runs of any session of a log, and
  * goes on with those whose process died. It holds nothing of a session but what it has read of its history.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import type { Compressor } from "../context/compression/compressor.ts";
+import { createCompressor } from "../context/compression/create-compressor.ts";
 import {
   type DeadRun,
   describeFailure,
@@ -17,71 +21,41 @@ import {
 } from "../engine/index.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
-import type { CompressionOptions } from "../context/compression/compression-options.ts";
-import type { Compressor } from "../context/compression/compressor.ts";
-import { createCompressor } from "../context/compression/create-compressor.ts";
-import type { Retriever } from "../context/retriever.ts";
-import type { LanguageModel, ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
-import { parseModelName, resolveModel } from "../models/resolve-model.ts";
+import type { LanguageModel, ModelChoice } from "../models/model.ts";
+import { resolveModel } from "../models/resolve-model.ts";
+import {
+  type CallbackObserver,
+  type CallbackOptions,
+  createCallbackObserver,
+} from "../observe/callbacks/callback-observer.ts";
+import { MetricsCollector } from "../observe/metrics/metrics-collector.ts";
 import { Observation } from "../observe/observation.ts";
-import type { Observer } from "../observe/observer.ts";
-import { BoundedMap, LoomError } from "../protocol/index.ts";
-import type { Tool } from "../tools/tool.ts";
+import { LoomError } from "../protocol/index.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
-import { Conversation, type HistoryOptions } from "./conversation.ts";
-import { flattenTools } from "./flatten-tools.ts";
+import { type AgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
+import { AgentSessions } from "./agent-sessions.ts";
+import type { AskOptions } from "./ask.ts";
+import { Asks } from "./asks.ts";
+import { LONG_HISTORY } from "./conversation.ts";
+import { Conversations } from "./conversations.ts";
 import { createFit } from "./create-fit.ts";
-import { createGot, type GotOptions } from "./got/got.ts";
-import { createReact, type ReactOptions } from "./react/react.ts";
-import { retrieveContext, type RetrievalOptions } from "./retrieve-context.ts";
+import { flattenTools } from "./flatten-tools.ts";
+import { createGot } from "./got/got.ts";
+import { createReact } from "./react/react.ts";
+import { retrieveContext } from "./retrieve-context.ts";
 import { isBlank } from "./run-messages.ts";
-import { createTot, type TotOptions } from "./tot/tot.ts";
+import type { RunResult } from "./run-outcome.ts";
+import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
+import { createTot } from "./tot/tot.ts";
 
-/** What agents of all kinds have. */
-export interface CommonOptions {
-  /** `openai`, `anthropic`, `ollama`, `offline`, or any name with `baseURL`. */
-  readonly provider?: string;
-  /** The model's name at its provider, `provider/name`, or a model object of the AI SDK. */
-  readonly model?: ModelChoice;
-  readonly baseURL?: string;
-  readonly apiKey?: string;
-  readonly tools?: readonly Tool[];
-  /** What the model is told before everything else. */
-  readonly systemInstructions?: string;
-  /** Finds passages for each question before the model is asked. */
-  readonly retriever?: Retriever | RetrievalOptions;
-  /** Makes prompts fit the model when they grow too long; true for the defaults. */
-  readonly compression?: boolean | CompressionOptions;
-  /** Told of every run: traces, logs, metrics of another kind. */
-  readonly observers?: readonly Observer[];
-  readonly history?: HistoryOptions;
-  readonly settings?: ModelSettings;
-  /** Retries, time-outs and limits of a model call. */
-  readonly callOptions?: Omit<ModelCallOptions, "signal">;
-  /** Told of errors that are not ours; users see the id only. */
-  readonly onError?: (error: unknown, errorId: string) => void;
-}
-
-/**
- * `react` thinks, acts and observes until it can answer; `tot` searches a tree of thoughts; `got` plans a graph of
- * thoughts and works on them side by side.
- */
-export type AgentOptions = CommonOptions &
-  (
-    | ({ readonly kind?: "react" } & ReactOptions)
-    | ({ readonly kind: "tot" } & TotOptions)
-    | ({ readonly kind: "got" } & GotOptions)
-  );
+export type { AgentOptions };
 
 export interface AnswerRequest extends Omit<RunRequest, "message"> {
   /** Cancels the run. */
   readonly signal?: AbortSignal;
 }
 
-/** Sessions whose history is kept in memory, and how much of it in all. */
-const MAX_CONVERSATIONS = 1000;
-const MAX_REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 /** An answer is kept whole in one record, which may have 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
 
@@ -97,20 +71,29 @@ export class Agent {
   readonly #reporter: ErrorReporter;
   readonly #observation: Observation;
   readonly #compressor: Compressor | undefined;
-  readonly #conversations = new BoundedMap<Conversation>(MAX_CONVERSATIONS);
+  readonly #conversations: Conversations;
+  readonly #metrics: MetricsCollector;
+  readonly #callbacks: CallbackObserver | undefined;
+  readonly #asks: Asks;
   #model: Promise<LanguageModel> | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#choice = chooseModel(options);
     this.#reporter = new ErrorReporter(options.onError);
     this.#kind = createKind(options);
-    this.#observation = new Observation(options.observers ?? [], {
-      onError: (error) => void this.#reporter.report(error),
-    });
-    const { compression = false } = options;
+    const { compression = false, history } = options;
+    // What is left out here, nothing can summarise.
+    this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
+    const { metrics = new MetricsCollector(), callbacks = [], observers = [] } = options;
+    this.#metrics = metrics;
+    if (callbacks.length > 0) this.#callbacks = createCallbackObserver(callbacks, this.#createCallbackOptions());
+    const all = [metrics, ...(this.#callbacks === undefined ? [] : [this.#callbacks]), ...observers];
+    this.#observation = new Observation(all, { onError: (error) => void this.#reporter.report(error) });
     if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
     this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
+    this.#asks = this.#createAsks();
   }
 
   get kind(): AgentKindName {
@@ -119,6 +102,53 @@ export class Agent {
 
   get toolNames(): readonly string[] {
     return this.#toolbox.names;
+  }
+
+  /** What its runs have come to, in all. */
+  get metrics(): MetricsCollector {
+    return this.#metrics;
+  }
+
+  /**
+   * Answers, and gives the answer whole. Rejects with the run's code when it fails, and with `cancelled` when it is
+   * aborted; by then nothing of it is left.
+   */
+  async run(message: string, options: AskOptions = {}): Promise<RunResult> {
+    const ask = this.#asks.create(message, "execute", options);
+    await ask.begin();
+    return ask.toResult();
+  }
+
+  /**
+   * Answers, event by event; the last is `agent_finish`, which says how it ended. Throws where there is no run to tell
+   * of, or its end cannot be read. Whoever leaves early cancels the run.
+   */
+  stream(message: string, options: AskOptions = {}): AnswerStream {
+    // The first event may be asked for elsewhere than the stream; the run belongs to whoever asked for the stream.
+    const inCallersContext = AsyncLocalStorage.snapshot();
+    return streamAnswer((begin) => inCallersContext(() => begin(this.#asks.create(message, "stream", options))));
+  }
+
+  /** Resolves when callbacks were told all there is so far, or the time (5 seconds) is up: then it is false. */
+  async flush(timeoutMs?: number): Promise<boolean> {
+    await this.#observation.idle();
+    return (await this.#callbacks?.flush(timeoutMs)) ?? true;
+  }
+
+  /** Cancels what `run` and `stream` have going, tells callbacks what waits for them, and takes no more calls. */
+  close({ flushMs }: { readonly flushMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(flushMs);
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(flushMs: number | undefined): Promise<void> {
+    await this.#asks.close();
+    await this.flush(flushMs);
+    this.#callbacks?.close();
   }
 
   /** Opens a session whose messages this agent answers, by whomever they are sent, and whose dead runs it resumes. */
@@ -131,11 +161,18 @@ export class Agent {
     log: Log,
   ): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
-      ...this.#observation.tap(log),
-      agent: this.kind,
+      ...this.#recover(log),
       onRun: async (run, { source }) => {
         await this.carryOut(log, run, { source });
       },
+    };
+  }
+
+  /** For a session that is opened for calls of this process: messages of others wait for somebody who serves them. */
+  #recover(log: Log): Required<Pick<SessionOptions, "agent" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
+    return {
+      ...this.#observation.tap(log),
+      agent: this.kind,
       resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
@@ -144,13 +181,26 @@ export class Agent {
   /** Starts a run and carries it out. Resolves when it has begun; `run.ended` tells how it ended. */
   async answer(session: Session, message: string, { signal, ...request }: AnswerRequest = {}): Promise<Run> {
     signal?.throwIfAborted();
-    const run = await session.startRun({ agent: this.kind, ...request, message });
+    const { sessionId } = session;
+    const { runId = randomUUID() } = request;
+    this.#observation.expectRun({ sessionId, runId });
+    const stopWatching = this.#observation.watchRun(session, runId);
+    let run: Run;
+    try {
+      run = await session.startRun({ agent: this.kind, ...request, runId, message });
+    } catch (error) {
+      stopWatching();
+      throw error;
+    }
     const cancel = (): void => void run.cancel("the caller has aborted it").catch(() => undefined);
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted === true) cancel();
     void this.carryOut(session.log, run, { source: request.source })
       .catch(() => undefined)
-      .finally(() => signal?.removeEventListener("abort", cancel));
+      .finally(() => {
+        signal?.removeEventListener("abort", cancel);
+        stopWatching();
+      });
     return run;
   }
 
@@ -196,9 +246,9 @@ export class Agent {
   ): Promise<AgentContext> {
     const { settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
-    const conversation = this.#recall(log, sessionId);
+    const conversation = this.#conversations.recall(log, sessionId);
     const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
-    this.#forgetOldest();
+    this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
     const compressor = this.#compressor;
     // A search offers tools now and then; a conversation with calls in it would have to offer them always.
@@ -216,7 +266,16 @@ export class Agent {
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
-        ...(compressor === undefined ? {} : { fit: createFit(compressor, { sessionId, model }) }),
+        ...(compressor === undefined
+          ? {}
+          : {
+              fit: createFit(compressor, {
+                sessionId,
+                model,
+                question,
+                readEarlier: () => conversation.readCompressions(run.runId),
+              }),
+            }),
       },
       stage: source === "execute" ? executed : "llm_stream",
       onError,
@@ -233,25 +292,30 @@ export class Agent {
     return parts.length === 0 ? undefined : parts.join("\n\n");
   }
 
-  #recall(log: Log, sessionId: string): Conversation {
-    let conversation = this.#conversations.get(sessionId);
-    // Sessions of two logs may have one name.
-    if (conversation?.log !== log) conversation = new Conversation(log, sessionId, this.#options.history);
-    // The latest stands last.
-    this.#conversations.delete(sessionId);
-    this.#conversations.set(sessionId, conversation);
-    return conversation;
+  #createAsks(): Asks {
+    const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
+    const sessions = new AgentSessions({
+      log,
+      memory,
+      open: (into, sessionId) =>
+        openSession(into, sessionId, { ...this.#recover(into), ...(onError === undefined ? {} : { onError }) }),
+      onGone: (sessionId) => this.#conversations.forget(sessionId),
+    });
+    const host = {
+      agent: this.kind,
+      acquire: (sessionId: string, isNamed: boolean) => sessions.acquire(sessionId, isNamed),
+      expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
+      carryOut: (into: Log, run: Run, origin: Pick<RunOrigin, "source">) => this.carryOut(into, run, origin),
+      report: (error: unknown) => this.#reporter.report(error),
+    };
+    return new Asks(host, { approve, maxCalls, maxContextBytes });
   }
 
-  /** What is forgotten is read again from the log when its session goes on. */
-  #forgetOldest(): void {
-    let characters = 0;
-    for (const conversation of this.#conversations.values()) characters += conversation.characters;
-    for (const [sessionId, conversation] of this.#conversations) {
-      if (characters <= MAX_REMEMBERED_CHARACTERS) return;
-      characters -= conversation.characters;
-      this.#conversations.delete(sessionId);
-    }
+  /** What callbacks do wrong is told where the agent tells everything; where it tells nobody, they warn. */
+  #createCallbackOptions(): CallbackOptions {
+    const { onError, callbackOptions = {} } = this.#options;
+    if (onError === undefined) return callbackOptions;
+    return { onError: (error) => void this.#reporter.report(error), ...callbackOptions };
   }
 
   /** Once; a provider that could not be loaded is tried again with the next run. */
@@ -285,19 +349,4 @@ function createKind(options: AgentOptions): AgentKind {
     default:
       throw new LoomError("graph_invalid", `there is no agent of the kind ${JSON.stringify(kind)}`);
   }
-}
-
-function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions): ModelChoice {
-  const where = {
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-  };
-  if (typeof model === "object" && model !== null) {
-    if (provider !== undefined || Object.keys(where).length > 0)
-      throw new LoomError("unknown_model", "a model that is given as an object has its own provider, address and key");
-    return model;
-  }
-  if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };
-  if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
-  return { ...parseModelName(model), ...where };
 }

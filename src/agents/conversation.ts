@@ -4,6 +4,7 @@
  */
 import { followRecords, type Log, type RunInfo } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
+import { type CompressionAppliedEvent, type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import { RunMessages } from "./run-messages.ts";
 
 export interface HistoryOptions {
@@ -15,12 +16,17 @@ export interface HistoryOptions {
 
 const HISTORY_DEFAULTS = { maxRuns: 100, maxCharacters: 200_000 };
 
+/** Where what is too long for the model is summarised, more can be read: what is left out here, no summary has. */
+export const LONG_HISTORY: Required<HistoryOptions> = { maxRuns: 1000, maxCharacters: 4_000_000 };
+
 const PAGE_OF_RUNS = 20;
 
 interface Remembered {
   readonly runId: string;
   readonly messages: readonly ModelMessage[];
   readonly characters: number;
+  /** How its prompts were compressed, oldest first. */
+  readonly compressions: readonly CompressionAppliedEvent[];
 }
 
 export class Conversation {
@@ -59,6 +65,16 @@ export class Conversation {
     return found.toReversed().flatMap(({ messages }) => messages);
   }
 
+  /** How prompts of the session were compressed, newest first: in this run, and in those that were read before it. */
+  async readCompressions(runId: string): Promise<readonly CompressionAppliedEvent[]> {
+    const before = this.#runs;
+    const info = await this.log.getRun(this.#sessionId, runId);
+    const own: CompressionAppliedEvent[] = [];
+    if (info !== undefined)
+      for await (const record of this.#readRecords(info, info.lastId ?? Infinity)) own.push(...findCompression(record));
+    return [...own, ...before.toReversed().flatMap(({ compressions }) => compressions)].toReversed();
+  }
+
   /** Newest first. */
   async *#listBefore(runId: string): AsyncGenerator<RunInfo, void, undefined> {
     for (let after = runId; ;) {
@@ -70,13 +86,26 @@ export class Conversation {
     }
   }
 
-  async #read({ runId, firstId, lastId = firstId }: RunInfo): Promise<Remembered> {
+  async #read(info: RunInfo): Promise<Remembered> {
     const fold = new RunMessages();
-    for await (const page of followRecords(this.log, this.#sessionId, { after: firstId - 1 })) {
-      for (const record of page.records) if (record.envelope.run_id === runId) fold.add(record);
-      if (page.lastId >= lastId) break;
+    const compressions: CompressionAppliedEvent[] = [];
+    for await (const record of this.#readRecords(info, info.lastId ?? info.firstId)) {
+      fold.add(record);
+      compressions.push(...findCompression(record));
     }
     const messages = fold.finish();
-    return { runId, messages, characters: JSON.stringify(messages).length };
+    const characters = JSON.stringify(messages).length + JSON.stringify(compressions).length;
+    return { runId: info.runId, messages, characters, compressions };
   }
+
+  async *#readRecords({ runId, firstId }: RunInfo, lastId: number): AsyncGenerator<EventRecord, void, undefined> {
+    for await (const page of followRecords(this.log, this.#sessionId, { after: firstId - 1 })) {
+      for (const record of page.records) if (record.envelope.run_id === runId) yield record;
+      if (page.lastId >= lastId) return;
+    }
+  }
+}
+
+function findCompression({ event }: EventRecord): readonly CompressionAppliedEvent[] {
+  return isKnownEvent(event) && event.type === "compression_applied" ? [event] : [];
 }

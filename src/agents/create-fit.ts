@@ -4,14 +4,17 @@ import type { ThinkCallOptions } from "./think.ts";
 
 export function createFit(
   compressor: Compressor,
-  options: Pick<FitOptions, "sessionId" | "model" | "earlier">,
+  { readEarlier, ...options }: Omit<FitOptions, "signal">,
 ): NonNullable<ThinkCallOptions["fit"]> {
-  return async ({ messages, tools }, { span, signal }) => {
-    const fitted = await compressor.fit(tools === undefined ? { messages } : { messages, tools }, {
+  // Once: what this run's prompts come to afterwards, the compressor knows itself.
+  let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
+  return async (prompt, { span, signal }) => {
+    const { messages, events } = await compressor.fit(prompt, {
       ...options,
       signal,
+      ...(readEarlier === undefined ? {} : { readEarlier: () => (earlier ??= readEarlier()) }),
     });
-    for (const event of fitted.events) void span.emit(event);
-    return fitted.messages;
+    for (const event of events) void span.emit(event);
+    return messages;
   };
 }

@@ -166,13 +166,13 @@ class ModelCallSpan {
 
   fail(error: unknown): void {
     try {
-      this.#end("error", describeError(error));
+      this.#end("error", describeError(error), isLoomError(error) ? error.code : undefined);
     } catch {
       // A run that is over has closed it already; what has gone wrong is more than this.
     }
   }
 
-  #end(finish_reason: string, error?: string): void {
+  #end(finish_reason: string, error?: string, error_code?: string): void {
     if (this.#open === undefined) return;
     const { id, since } = this.#open;
     this.#open = undefined;
@@ -183,6 +183,7 @@ class ModelCallSpan {
       finish_reason,
       duration_ms: Math.max(0, Math.round(this.#now() - since)),
       ...(error === undefined ? {} : { error }),
+      ...(error_code === undefined ? {} : { error_code }),
     });
   }
 }

@@ -206,6 +206,11 @@ export interface Reference {
   readonly uri?: string;
   readonly snippet?: string;
   readonly score?: number;
+  /** The answer refers to it by this number, as in [1]. */
+  readonly ref?: number;
+  /** Lines of the document, from 1. */
+  readonly firstLine?: number;
+  readonly lastLine?: number;
 }
 
 /**
@@ -380,4 +385,6 @@ export interface CheckpointView {
 export interface CompressionView {
   readonly beforeTokens: number;
   readonly afterTokens: number;
+  /** `summary`: the oldest turns were summarised; `drop`: they were left out. */
+  readonly method?: string;
 }

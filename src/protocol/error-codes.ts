@@ -23,6 +23,11 @@ export const ERROR_CODES = {
   // The knowledge base.
   unreadable_document: "validation",
   document_too_large: "validation",
+  too_many_documents: "validation",
+  // Callbacks: told to the program, never to a run.
+  callback_failed: "execution",
+  callback_timeout: "timeout",
+  callback_backlog_full: "system",
   interrupted: "system",
   run_failed: "execution",
   cancelled: "execution",

@@ -509,6 +509,8 @@ export interface LlmEndEvent {
   readonly finish_reason?: "stop" | "length" | "tool_calls" | "content_filter" | "error" | "cancelled" | (string & {});
   /** What went wrong */
   readonly error?: string;
+  /** Stable code of the error */
+  readonly error_code?: string;
   /** How long it took */
   readonly duration_ms?: number;
 }
@@ -664,7 +666,7 @@ export const LOOM_EVENT_FORMS = {
   "retrieval_complete": "001 §8#doc_count:i0 query?s sources?[{title:s uri?s snippet?s score?n ref?i0 first_line?i0 last_line?i0}",
   "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0 method?~summary|drop covered_messages?i0 covered_digest?s summary?s",
   "llm_start": "001 §8#llm_call_id:s model?s attempt?i0",
-  "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s duration_ms?n0",
+  "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s error_code?s duration_ms?n0",
   "foreign": "001 §8#dialect:s frame:j",
 };
 

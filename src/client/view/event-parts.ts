@@ -1,6 +1,6 @@
 /** The parts of a message that one event makes whole: what an event says, in the words of the view. */
 import type { EventOf } from "../../protocol/index.ts";
-import type { DataBlock, DataPart, ErrorPart, ImagePart, MessagePart, ReferencesPart } from "../view.ts";
+import type { DataBlock, DataPart, ErrorPart, ImagePart, MessagePart, Reference, ReferencesPart } from "../view.ts";
 import { makeView } from "./with-fields.ts";
 
 /** A part without what its message gives it. */
@@ -40,7 +40,11 @@ export function showWhole(event: WholeEvent, maxSources: number): BarePart {
         type: "references",
         query,
         docCount: doc_count,
-        sources: sources.length > maxSources ? sources.slice(0, maxSources) : sources,
+        sources: sources
+          .slice(0, maxSources)
+          .map(({ first_line: firstLine, last_line: lastLine, ...rest }) =>
+            makeView<Reference>({ ...rest, firstLine, lastLine }),
+          ),
       });
     }
   }

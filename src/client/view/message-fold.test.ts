@@ -217,7 +217,12 @@ describe("other parts", () => {
     const made = feed("a").in({ node: "a" });
     made.put({ type: "data", data_type: "dataframe", data: { rows: 1 }, metadata: { d: "x" } });
     made.put({ type: "image", url: "u", media_type: "image/png", alt: "a" });
-    made.put({ type: "retrieval_complete", doc_count: 2, query: "q", sources: [{ title: "t", uri: "u" }] });
+    made.put({
+      type: "retrieval_complete",
+      doc_count: 2,
+      query: "q",
+      sources: [{ title: "t", uri: "u", ref: 1, first_line: 3, last_line: 9 }],
+    });
     made.put({ type: "retrieval_complete", doc_count: 0 });
     expect(made.message.parts).toEqual([
       {
@@ -227,7 +232,14 @@ describe("other parts", () => {
         block: { dataType: "dataframe", data: { rows: 1 }, metadata: { d: "x" } },
       },
       { type: "image", key: "2", nodeKey: "a", url: "u", mediaType: "image/png", alt: "a" },
-      { type: "references", key: "3", nodeKey: "a", query: "q", docCount: 2, sources: [{ title: "t", uri: "u" }] },
+      {
+        type: "references",
+        key: "3",
+        nodeKey: "a",
+        query: "q",
+        docCount: 2,
+        sources: [{ title: "t", uri: "u", ref: 1, firstLine: 3, lastLine: 9 }],
+      },
       { type: "references", key: "4", nodeKey: "a", docCount: 0, sources: [] },
     ]);
     expect(made.message.dataBlocks).toEqual([{ dataType: "dataframe", data: { rows: 1 }, metadata: { d: "x" } }]);

@@ -209,7 +209,13 @@ export class TurnFold {
         return;
       }
       case "compression_applied":
-        this.#compressions.push({ beforeTokens: event.before_tokens, afterTokens: event.after_tokens });
+        this.#compressions.push(
+          makeView<CompressionView>({
+            beforeTokens: event.before_tokens,
+            afterTokens: event.after_tokens,
+            method: event.method,
+          }),
+        );
         return;
       case "llm_start":
         this.#models.start(event, ts);

@@ -62,6 +62,7 @@ export const llm_end = defineEvent({
       "结束原因",
     ),
     error: optional(string, "What went wrong", "错误信息"),
+    error_code: optional(string, "Stable code of the error", "错误代码"),
     duration_ms: optional(duration, "How long it took", "耗时（毫秒）"),
   },
 });

@@ -1,0 +1,85 @@
+/**
+ * What an agent can be told: its model, its tools, what it is shown and who looks on. It knows no run.
+ */
+import type { CompressionOptions } from "../context/compression/compression-options.ts";
+import type { Retriever } from "../context/retriever.ts";
+import type { Log } from "../log/index.ts";
+import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
+import { parseModelName } from "../models/resolve-model.ts";
+import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { MemoryOptions } from "./agent-sessions.ts";
+import type { Approve } from "./answer-question.ts";
+import type { HistoryOptions } from "./conversation.ts";
+import type { GotOptions } from "./got/got.ts";
+import type { ReactOptions } from "./react/react.ts";
+import type { RetrievalOptions } from "./retrieve-context.ts";
+import type { TotOptions } from "./tot/tot.ts";
+
+/** What agents of all kinds have. */
+export interface CommonOptions {
+  /** `openai`, `anthropic`, `ollama`, `offline`, or any name with `baseURL`. */
+  readonly provider?: string;
+  /** The model's name at its provider, `provider/name`, or a model object of the AI SDK. */
+  readonly model?: ModelChoice;
+  readonly baseURL?: string;
+  readonly apiKey?: string;
+  readonly tools?: readonly Tool[];
+  /** What the model is told before everything else. */
+  readonly systemInstructions?: string;
+  /** Finds passages for each question before the model is asked. */
+  readonly retriever?: Retriever | RetrievalOptions;
+  /** Makes prompts fit the model when they grow too long; true for the defaults. */
+  readonly compression?: boolean | CompressionOptions;
+  /** Told of every run, in the words of 002: objects with an `onEvent`. */
+  readonly callbacks?: readonly Callback[];
+  readonly callbackOptions?: CallbackOptions;
+  /** Counts every run; one of its own when absent. Agents may share one. */
+  readonly metrics?: MetricsCollector;
+  /** Told of every run: traces, logs, metrics of another kind. */
+  readonly observers?: readonly Observer[];
+  /** Where `run` and `stream` write. Without it in memory, for as long as the agent remembers; see `memory`. */
+  readonly log?: Log;
+  /** Bounds what `run` and `stream` keep in memory where no log is given. */
+  readonly memory?: MemoryOptions;
+  /** Answers for the user under `run` and `stream`; without it, what needs consent is refused. */
+  readonly approve?: Approve;
+  /** Calls of `run` and `stream` at once, those included that wait for their turn; 1,000 when absent. `too_many_open`. */
+  readonly maxCalls?: number;
+  /** Bytes of a call's `context` as JSON; 16 KiB when absent. Code `invalid_command`. */
+  readonly maxContextBytes?: number;
+  readonly history?: HistoryOptions;
+  readonly settings?: ModelSettings;
+  /** Retries, time-outs and limits of a model call. */
+  readonly callOptions?: Omit<ModelCallOptions, "signal">;
+  /** Told of errors that are not ours; users see the id only. */
+  readonly onError?: (error: unknown, errorId: string) => void;
+}
+
+/**
+ * `react` thinks, acts and observes until it can answer; `tot` searches a tree of thoughts; `got` plans a graph of
+ * thoughts and works on them side by side.
+ */
+export type AgentOptions = CommonOptions &
+  (
+    | ({ readonly kind?: "react" } & ReactOptions)
+    | ({ readonly kind: "tot" } & TotOptions)
+    | ({ readonly kind: "got" } & GotOptions)
+  );
+
+/** The model the options name. Throws `unknown_model`. */
+export function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions): ModelChoice {
+  const where = {
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  };
+  if (typeof model === "object" && model !== null) {
+    if (provider !== undefined || Object.keys(where).length > 0)
+      throw new LoomError("unknown_model", "a model that is given as an object has its own provider, address and key");
+    return model;
+  }
+  if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };
+  if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
+  return { ...parseModelName(model), ...where };
+}

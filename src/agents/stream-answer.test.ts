@@ -1,0 +1,156 @@
+// Readers of a stream: quick ones, slow ones, and those who leave.
+import { AsyncLocalStorage } from "node:async_hooks";
+import { describe, expect, it } from "vitest";
+import { collect, countTimers, expectNothingLeft, setFacade, textOf } from "../../test/agents/facade-stage.ts";
+import { createLog, waitUntil } from "../engine/sender.contract.ts";
+import type { Script } from "../models/scripted-model.ts";
+import type { Observer } from "../observe/index.ts";
+import { LoomError } from "../protocol/index.ts";
+
+const SESSION = "chat-1";
+const LONG = "word ".repeat(2000);
+const speaks: Script = [{ text: LONG }];
+const stalls: Script = [{ text: "One two three", fault: { kind: "stall", after: 1 } }];
+
+describe("a stream", () => {
+  it("gives the events of 002, from request_start to agent_finish", async () => {
+    const { agent } = await setFacade([
+      { calls: [{ name: "add", input: { a: 1, b: 2 }, id: "c1" }] },
+      { text: "It is 3.", chunk: 100 },
+    ]);
+    const { events, error } = await collect(agent.stream("Add", { requestId: "r1" }));
+    expect(error).toBeUndefined();
+    expect(events).toMatchObject([
+      { type: "request_start", input: "Add", iteration: 0 },
+      { type: "tool_calls_start", tool_calls: [{ id: "c1", name: "add" }] },
+      { type: "tool_result", tool_call_id: "c1", content: "3" },
+      { type: "text_delta", content: "It is 3." },
+      { type: "agent_finish", content: "It is 3." },
+    ]);
+    for (const { source, request_id, ts } of events)
+      expect([source, request_id, typeof ts]).toEqual(["stream", "r1", "number"]);
+  });
+
+  it("tells of a run that failed, and does not throw", async () => {
+    const { agent, log } = await setFacade([{ fault: { kind: "throw" } }], { callOptions: { maxRetries: 0 } });
+    const { events, error } = await collect(agent.stream("Hello"));
+    expect(error).toBeUndefined();
+    expect(events.slice(-2)).toMatchObject([
+      { type: "error", stage: "llm_stream" },
+      { type: "agent_finish", status: "error" },
+    ]);
+    await expectNothingLeft(log);
+  });
+
+  it("begins nothing before it is read", async () => {
+    const { agent, log, model } = await setFacade(speaks);
+    const stream = agent.stream("Hello");
+    await stream.return();
+    expect(await collect(stream)).toEqual({ events: [], error: undefined });
+    expect([await log.listSessions(), model.requests]).toEqual([[], []]);
+  });
+
+  it("refuses what it cannot begin when it is read", async () => {
+    const { agent } = await setFacade(speaks);
+    const { error } = await collect(agent.stream(7 as unknown as string));
+    expect(error).toMatchObject({ code: "invalid_command" });
+  });
+
+  it.each(["break", "throw", "dispose"])("of somebody who leaves: %s", async (way) => {
+    const { agent, log, model } = await setFacade(stalls);
+    const timers = countTimers();
+    const read = async (): Promise<void> => {
+      await using stream = agent.stream("Hello", { sessionId: SESSION });
+      if (way === "dispose") return void (await stream.next());
+      for await (const { type } of stream) {
+        if (type !== "text_delta") continue;
+        if (way === "break") break;
+        throw new Error("the reader broke");
+      }
+    };
+    if (way === "throw") await expect(read()).rejects.toThrow("the reader broke");
+    else await read();
+    await expectNothingLeft(log);
+    expect((await log.listRuns(SESSION)).map(({ status }) => status)).toEqual(["cancelled"]);
+    if (way !== "dispose") expect(model.requests[0]?.abortSignal?.aborted).toBe(true);
+    expect(countTimers()).toBeLessThanOrEqual(timers);
+  });
+
+  it("of somebody who leaves while they wait for a model that says nothing", async () => {
+    const { agent, log } = await setFacade(stalls);
+    const stream = agent.stream("Hello", { sessionId: SESSION });
+    await stream.next();
+    await stream.next();
+    const waiting = stream.next();
+    expect(await stream.return()).toEqual({ done: true, value: undefined });
+    expect(await waiting).toMatchObject({ value: { type: "agent_finish", status: "cancelled" } });
+    await expectNothingLeft(log);
+  });
+
+  it("of somebody who stops reading: the run ends and lets go by itself, and the rest can be read later", async () => {
+    const log = await createLog();
+    await log.createSession(SESSION);
+    const { agent } = await setFacade(speaks, { log });
+    const timers = countTimers();
+    const stream = agent.stream("Hello", { sessionId: SESSION });
+    const first = await stream.next();
+    expect(first.value).toMatchObject({ type: "request_start" });
+    const isOver = async (): Promise<boolean> => {
+      const [run] = await log.listRuns(SESSION);
+      const info = await log.getSession(SESSION);
+      return run?.status === "completed" && info?.holder === undefined;
+    };
+    await waitUntil(log, async () => (await log.listRuns(SESSION))[0]?.status === "completed", SESSION);
+    // The lease is given back without a hint.
+    for (let turns = 0; turns < 1000 && !(await isOver()); turns++) await new Promise(setImmediate);
+    await expectNothingLeft(log);
+    expect(countTimers()).toBeLessThanOrEqual(timers);
+    const { events } = await collect(stream);
+    expect(textOf(events)).toBe(LONG);
+    expect(events.at(-1)).toMatchObject({ type: "agent_finish", content: LONG });
+  });
+
+  it("that cannot be read throws, and its run is cancelled", async () => {
+    const log = await createLog();
+    const unreadable = new Proxy(log, {
+      get(target, key) {
+        if (key === "peek") throw new LoomError("store_failed", "the disk is gone");
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+    const { agent } = await setFacade(stalls, { log: unreadable });
+    const { events, error } = await collect(agent.stream("Hello", { sessionId: SESSION }));
+    expect([events, error]).toMatchObject([[], { code: "store_failed" }]);
+    await expectNothingLeft(log);
+    expect((await log.listRuns(SESSION)).map(({ status }) => status)).toEqual(["cancelled"]);
+  });
+
+  it("of one run among others: nobody reads what is another's", async () => {
+    const { agent, log } = await setFacade(({ prompt }) => {
+      const last = prompt.at(-1);
+      const asked = last?.role === "user" ? last.content.map(({ text }) => text).join("") : "";
+      return { text: `You said ${asked}.` };
+    });
+    const words = ["one", "two", "three", "four"];
+    const read = await Promise.all(words.map((word) => collect(agent.stream(word, { sessionId: SESSION }))));
+    expect(read.map(({ events }) => textOf(events))).toEqual(words.map((word) => `You said ${word}.`));
+    for (const { events } of read) expect(new Set(events.map(({ request_id }) => request_id)).size).toBe(1);
+    await expectNothingLeft(log);
+  });
+
+  it("belongs to whoever asked for it, wherever it is read", async () => {
+    const place = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const observer: Observer = {
+      name: "place",
+      expectRun: () => void seen.push(place.getStore()),
+      openRun: () => ({ take: () => undefined, close: () => undefined }),
+    };
+    const { agent } = await setFacade([{ text: "One." }, { text: "Two." }], { observers: [observer] });
+    const stream = place.run("asked here", () => agent.stream("Hello"));
+    await place.run("read here", () => collect(stream));
+    await place.run("run here", () => agent.run("Hello"));
+    expect(seen).toEqual(["asked here", "run here"]);
+  });
+});
