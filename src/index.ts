@@ -3,6 +3,8 @@ export {
   agent,
   type Agent,
   type AgentOptions,
+  type ApprovalQuestion,
+  type Approve,
   type AskOptions,
   type RunResult,
   type StreamEvent,

@@ -23,6 +23,10 @@ import { playMove, playTrip } from "./agents/thought-scripts.ts";
 import { listVectorFiles, readVector } from "./vectors.ts";
 
 const ADD = { name: "add", input: { a: 1, b: 2 }, id: "call_0" };
+const USAGE = { promptTokens: 5, completionTokens: 7 };
+const BUSY = {
+  fault: { kind: "throw", error: Object.assign(new Error("busy"), { statusCode: 429, isRetryable: true }) },
+} as const;
 const FAIL = { name: "fail", id: "call_0" };
 
 const found = (count: number): Retriever => ({
@@ -33,30 +37,33 @@ const found = (count: number): Retriever => ({
 const LONG = "The loom has a beam. ".repeat(200);
 const compression = { contextWindow: 1500, keepTurns: 1, maxSummaryTokens: 100 };
 
-/** The rule, and what it is tried with below. `both` is `execute` and `stream`. */
+/** The rule, and what it is tried with below. `both` is `execute` and `stream`; numbers are rounds. */
 const TABLE = `
 outcome                          | path    | callbacks, in order, each once
 an answer                        | both    | request_start, agent_finish
-a tool                           | both    | request_start, tool_calls_start call_0, tool_result call_0, agent_finish
-two tools at once                | both    | request_start, tool_calls_start call_0+call_1, tool_result call_0, tool_result call_1, agent_finish
-a tool that fails                | both    | request_start, tool_calls_start call_0, tool_result call_0, error tool_execute, agent_finish
-a tool nobody has                | both    | request_start, tool_calls_start call_0, tool_result call_0, agent_finish
-a model that fails               | execute | request_start, error llm_generate_with_tools, agent_finish error
-a model that fails               | stream  | request_start, error llm_stream, agent_finish error
-a model without tools that fails | execute | request_start, error llm_generate, agent_finish error
-a model without tools that fails | stream  | request_start, error llm_stream, agent_finish error
-a model that breaks off          | execute | request_start, error llm_generate_with_tools, agent_finish error
-a model that breaks off          | stream  | request_start, error llm_stream, agent_finish error
-a model that fails after a tool  | execute | request_start, tool_calls_start call_0, tool_result call_0, error llm_generate_with_tools, agent_finish error
-a model that fails after a tool  | stream  | request_start, tool_calls_start call_0, tool_result call_0, error llm_stream, agent_finish error
+a tool                           | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
+a tool, and usage                | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
+a tool in each of two rounds     | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, tool_calls_start 2 call_1, tool_result 2 call_1, agent_finish
+a tool after two tries           | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
+two tools at once                | both    | request_start, tool_calls_start 1 call_0+call_1, tool_result 1 call_0, tool_result 1 call_1, agent_finish
+a tool that fails                | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 tool_execute, agent_finish
+a tool nobody has                | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
+a model that fails               | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
+a model that fails               | stream  | request_start, error 0 llm_stream, agent_finish error
+a model without tools that fails | execute | request_start, error 0 llm_generate, agent_finish error
+a model without tools that fails | stream  | request_start, error 0 llm_stream, agent_finish error
+a model that breaks off          | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
+a model that breaks off          | stream  | request_start, error 0 llm_stream, agent_finish error
+a model that fails after a tool  | execute | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 llm_generate_with_tools, agent_finish error
+a model that fails after a tool  | stream  | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 llm_stream, agent_finish error
 a cancel while the model thinks  | both    | request_start, agent_finish cancelled
-a cancel while a tool works      | both    | request_start, tool_calls_start call_0, tool_result call_0, agent_finish cancelled
-the limit of rounds              | both    | request_start, tool_calls_start call_0, tool_result call_0, error iteration_limit, agent_finish
+a cancel while a tool works      | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish cancelled
+the limit of rounds              | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 iteration_limit, agent_finish
 a retrieval                      | both    | request_start, retrieval_complete 3, agent_finish
 a retrieval of nothing           | both    | request_start, retrieval_complete 0, agent_finish
-a retrieval that fails           | both    | request_start, error retrieval, agent_finish
+a retrieval that fails           | both    | request_start, error 0 retrieval, agent_finish
 a compression                    | both    | request_start, compression_applied, agent_finish
-a compression without a summary  | both    | request_start, error compression, compression_applied, agent_finish
+a compression without a summary  | both    | request_start, error 0 compression, compression_applied, agent_finish
 `;
 
 interface Case {
@@ -71,6 +78,19 @@ interface Case {
 const CASES: { readonly [outcome: string]: Case } = {
   "an answer": { script: [{ text: "RAG is retrieval." }] },
   "a tool": { script: [{ text: "Let me see.", calls: [ADD] }, { text: "It is 3." }] },
+  "a tool, and usage": {
+    script: [
+      { calls: [ADD], usage: USAGE },
+      { text: "It is 3.", usage: USAGE },
+    ],
+  },
+  "a tool in each of two rounds": {
+    script: [{ calls: [ADD] }, { calls: [{ ...ADD, id: "call_1" }] }, { text: "It is 3." }],
+  },
+  "a tool after two tries": {
+    script: [BUSY, BUSY, { calls: [ADD] }, { text: "It is 3." }],
+    options: { callOptions: { maxRetries: 2, retryMs: 1, maxRetryMs: 2 } },
+  },
   "two tools at once": { script: [{ calls: [ADD, { ...ADD, id: "call_1" }] }, { text: "3 and 3." }] },
   "a tool that fails": { script: [{ calls: [FAIL] }, { text: "It broke." }] },
   "a tool nobody has": { script: [{ calls: [{ name: "fly", id: "call_0" }] }, { text: "I cannot." }] },
@@ -111,11 +131,11 @@ const CASES: { readonly [outcome: string]: Case } = {
 function describePayload(payload: CallbackPayload): string {
   switch (payload.type) {
     case "tool_calls_start":
-      return `${payload.type} ${payload.tool_calls.map(({ id }) => id).join("+")}`;
+      return `${payload.type} ${payload.iteration} ${payload.tool_calls.map(({ id }) => id).join("+")}`;
     case "tool_result":
-      return `${payload.type} ${payload.tool_call_id}`;
+      return `${payload.type} ${payload.iteration} ${payload.tool_call_id}`;
     case "error":
-      return `${payload.type} ${payload.stage}`;
+      return `${payload.type} ${payload.iteration} ${payload.stage}`;
     case "agent_finish":
       return payload.status === undefined ? payload.type : `${payload.type} ${payload.status}`;
     case "retrieval_complete":
@@ -377,7 +397,12 @@ describe("callbacks and the run they look at", () => {
     await next.flush();
     counts.push(told.length);
 
-    expect(told.map(describePayload)).toEqual(["request_start", "tool_calls_start c", "tool_result c", "agent_finish"]);
+    expect(told.map(describePayload)).toEqual([
+      "request_start",
+      "tool_calls_start 1 c",
+      "tool_result 1 c",
+      "agent_finish",
+    ]);
     expect(counts).toEqual([2, 4]);
     const replayed: CallbackPayload[] = [];
     await replayCallbacks(stage.log, SESSION, [{ onEvent: (_type, payload) => replayed.push(payload) }]);
@@ -408,7 +433,7 @@ describe("callbacks and the run they look at", () => {
     const acme = `req-1 {"tenant":"acme"}`;
     // Of the dead run only what happened here; its beginning was told by whoever began it.
     expect(told.filter((line) => line.includes("req-1"))).toEqual([
-      `error unknown ${acme}`,
+      `error 0 unknown ${acme}`,
       `agent_finish error ${acme}`,
     ]);
     expect(told.filter((line) => line.includes("run-2"))).toEqual([

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { folder, loom, parseLines, type Ran } from "./cli-run.ts";
 
+const HANDBOOK = "handbook";
 let places = 0;
 
 /** A folder with a document, and the command with everything in it. */
@@ -27,6 +28,19 @@ describe("loom kb", () => {
     expect(await read("kb", "list")).toBe("");
   });
 
+  it("removes nothing where two things have the name", async () => {
+    const { run } = newPlace();
+    // Commands run in this folder.
+    const own = join(folder, HANDBOOK);
+    mkdirSync(own);
+    writeFileSync(join(own, "own.md"), "# Own\n\nMine.\n");
+    await run("kb", "add", own);
+    const { code, out, err } = await run("kb", "remove", HANDBOOK);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(/may mean two things.*nothing was removed/s);
+    expect((await run("kb", "remove", own)).out).toMatch(/^1 document removed: /);
+  });
+
   it("tells what it can do, and what is wrong", async () => {
     const { run } = newPlace();
     expect((await run("help", "kb", "search")).out).toMatch(/Usage: loom kb search \[OPTIONS\] QUERY…/);
@@ -42,6 +56,13 @@ describe("loom run with a knowledge base", () => {
     expect(code).toBe(0);
     expect(out).toContain("1. Install Node.js 24 or newer");
     expect(out).toContain("[1] Deployment guide (handbook/en/deployment-guide.md");
+  });
+
+  it("prints the list it makes where no terminal shows it", async () => {
+    const out = await newPlace().read("run", "Search the deployment docs and make a checklist");
+    expect(out).toMatch(
+      /this list:\n+Deployment guide\n\[ \] Install Node\.js 24 or newer\n(?:\[ \] .*\n){7}\n.*8 items/,
+    );
   });
 
   it("opens none for a run that searches nothing", async () => {
@@ -71,7 +92,9 @@ describe("loom run with a knowledge base", () => {
     const { code, out, err } = await run("run", ...options, "What is Loom?");
     expect(code).toBe(0);
     expect(out).toMatch(/^Offline model: /);
-    expect(err).toContain("cannot be opened, and the run goes on without");
+    expect(err).toContain(`the knowledge base \`${base}\` is damaged, or no knowledge base: move it away`);
+    // What the engine says of the file is for nobody here.
+    expect(out + err).not.toMatch(/not a database|SQLITE|file is no/i);
   });
 
   it("does without where it is told so, and refuses what is not there", async () => {

@@ -1,17 +1,14 @@
 // The programs in the README and the guides: each that is followed by what it prints is run, and must print just that.
 // They run the source, so that what was built last does not matter.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { packageRoot } from "./source-files.ts";
+import { type Block, findBlocks, readBlocks } from "./guide-pages.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
 
-interface Program {
-  readonly name: string;
-  readonly language: string;
-  readonly text: string;
+interface Program extends Block {
   /** What the page says it prints. */
   readonly output: string;
 }
@@ -19,18 +16,12 @@ interface Program {
 const folder = mkdtempSync(join(tmpdir(), "loom-guides-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
-const quickstarts = ["quickstart.md", "quickstart.zh.md"].map((name) => join("docs", name));
-const pages = ["README.md", ...quickstarts, ...guides];
-
 /** A block of code whose next block is a text. */
-function findPrograms(page: string, markdown: string): Program[] {
-  const blocks = [...markdown.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
-  return blocks.flatMap(([, language = "", text = ""], index) => {
-    const [, next, output = ""] = blocks[index + 1] ?? [];
-    if ((language !== "ts" && language !== "js") || next !== "text") return [];
-    const line = markdown.slice(0, blocks[index]?.index).split("\n").length;
-    return [{ name: `${page}:${line}`, language, text, output }];
+function findPrograms(blocks: readonly Block[]): Program[] {
+  return blocks.flatMap((block, index) => {
+    const { language } = block;
+    const { language: next, text: output = "" } = blocks[index + 1] ?? {};
+    return (language === "ts" || language === "js") && next === "text" ? [{ ...block, output }] : [];
   });
 }
 
@@ -53,13 +44,15 @@ async function run({ name, language, text }: Program): Promise<{ code: number | 
   return { code, ...chunks };
 }
 
-const programs = pages.flatMap((page) => findPrograms(page, readFileSync(join(packageRoot, page), "utf8")));
+const programs = readBlocks().flatMap((blocks) => findPrograms(blocks));
 
 describe("the programs of the guides", () => {
   it("are found", () => {
     expect(programs.length).toBeGreaterThan(15);
     const markdown = "```ts\nrun();\n```\n\n```text\nran\n```\n\n```js\nwalk();\n```\n\n```sh\nls\n```\n";
-    expect(findPrograms("p", markdown)).toEqual([{ name: "p:1", language: "ts", text: "run();\n", output: "ran\n" }]);
+    expect(findPrograms(findBlocks("p", markdown))).toEqual([
+      { name: "p:1", language: "ts", text: "run();\n", output: "ran\n" },
+    ]);
   });
 
   it.concurrent.each(programs)("$name prints what the page says", async (program) => {

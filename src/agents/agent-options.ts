@@ -7,7 +7,7 @@ import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { parseModelName } from "../models/resolve-model.ts";
 import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
-import { LoomError } from "../protocol/index.ts";
+import { describeValue, LoomError } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-question.ts";
@@ -53,7 +53,7 @@ export interface CommonOptions {
   readonly settings?: ModelSettings;
   /** Retries, time-outs and limits of a model call. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
-  /** Told of errors that are not ours; users see the id only. */
+  /** Told of errors that are not ours; users see the id only. Nobody waits for what it returns. */
   readonly onError?: (error: unknown, errorId: string) => void;
 }
 
@@ -68,11 +68,51 @@ export type AgentOptions = CommonOptions &
     | ({ readonly kind: "got" } & GotOptions)
   );
 
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+const hasMethod = (value: unknown, ...names: readonly string[]): boolean =>
+  isObject(value) && names.every((name) => typeof (value as { readonly [name: string]: unknown })[name] === "function");
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
+const isListOf = (value: unknown, ...methods: readonly string[]): boolean =>
+  Array.isArray(value) && value.every((item) => hasMethod(item, ...methods));
+
+/** What those who write no types most easily get wrong. The rest is checked by whoever it is for. */
+const FORMS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknown) => boolean, string] } = {
+  systemInstructions: [(value) => typeof value === "string", "a text"],
+  tools: [Array.isArray, "a list of tools"],
+  compression: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
+  callbacks: [(value) => isListOf(value, "onEvent"), "a list of objects with `onEvent`"],
+  metrics: [(value) => hasMethod(value, "openRun", "summary"), "a MetricsCollector"],
+  observers: [(value) => isListOf(value, "openRun"), "a list of objects with `openRun`"],
+  log: [(value) => hasMethod(value, "append", "read"), "a log"],
+  memory: [isObject, "an object"],
+  approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
+  maxCalls: [isCount, "a whole number from 1 on"],
+  maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "a whole number from 0 on"],
+  onError: [(value) => typeof value === "function", "a function"],
+};
+
+/** Throws `invalid_arguments` for options whose form is wrong. */
+export function checkAgentOptions(options: CommonOptions): void {
+  if (!isObject(options)) throw refuse("the options of an agent", "an object", options);
+  for (const [name, [isRight, form]] of Object.entries(FORMS)) {
+    const value: unknown = options[name as keyof CommonOptions];
+    if (value !== undefined && !isRight(value)) throw refuse(`\`${name}\``, form, value);
+  }
+  const { maxSessions, maxBytes } = options.memory ?? {};
+  for (const [name, value] of Object.entries({ maxSessions, maxBytes }))
+    if (value !== undefined && !isCount(value)) throw refuse(`\`memory.${name}\``, "a whole number from 1 on", value);
+}
+
+function refuse(what: string, form: string, value: unknown): LoomError {
+  const given = Array.isArray(value) ? "something else in a list" : describeValue(value);
+  return new LoomError("invalid_arguments", `${what} must be ${form}, not ${given}`);
+}
+
 /** The model the options name. Throws `unknown_model`. */
 export function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions): ModelChoice {
   const where = {
     ...(baseURL === undefined ? {} : { baseURL }),
-    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(apiKey === undefined || apiKey === "" ? {} : { apiKey }),
   };
   if (typeof model === "object" && model !== null) {
     if (provider !== undefined || Object.keys(where).length > 0)

@@ -94,6 +94,45 @@ describe("agents of several kinds", () => {
     );
   });
 
+  it.each<[unknown, string]>([
+    [null, "the options of an agent"],
+    ["openai", "the options of an agent"],
+    [{ callbacks: {} }, "`callbacks`"],
+    [{ callbacks: [{}] }, "`callbacks`"],
+    [{ observers: [null] }, "`observers`"],
+    [{ metrics: {} }, "`metrics`"],
+    [{ tools: "x" }, "`tools`"],
+    [{ retriever: {} }, "`retriever`"],
+    [{ compression: "yes" }, "`compression`"],
+    [{ systemInstructions: 5 }, "`systemInstructions`"],
+    [{ log: {} }, "`log`"],
+    [{ approve: "maybe" }, "`approve`"],
+    [{ maxCalls: "x" }, "`maxCalls`"],
+    [{ maxCalls: 0 }, "`maxCalls`"],
+    [{ maxContextBytes: Number.NaN }, "`maxContextBytes`"],
+    [{ memory: { maxSessions: 0 } }, "`memory.maxSessions`"],
+    [{ onError: {} }, "`onError`"],
+  ])("refuses options of the wrong form: %o", (wrong, name) => {
+    const options = (
+      typeof wrong === "object" && wrong !== null ? { model: "offline", ...wrong } : wrong
+    ) as AgentOptions;
+    let thrown: unknown;
+    try {
+      agent(options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ code: "invalid_arguments" });
+    expect((thrown as Error).message).toContain(name);
+  });
+
+  it("takes an empty key for none", async () => {
+    vi.stubEnv("OPENAI_API_KEY", undefined);
+    await using actor = agent({ provider: "openai", model: "gpt-5", apiKey: "" });
+    expect(await failureOf(actor.run("x"))).toMatchObject({ code: "missing_key" });
+    vi.unstubAllEnvs();
+  });
+
   it("refuses what it does not know", () => {
     const wrong = { kind: "cot", model: "offline" } as unknown as AgentOptions;
     expect(() => agent(wrong)).toThrow('there is no agent of the kind "cot"');
@@ -166,11 +205,94 @@ describe("an agent that is asked", () => {
     ["x", { context: { big: "x".repeat(20_000) } }],
     ["x", { context: { count: 1n } }],
     [" ", {}],
+    ["x", null as unknown as object],
+    ["x", 5 as unknown as object],
+    ["x", { signal: {} }],
+    ["x", { signal: "x" }],
+    ["x", { sessionId: 5 }],
+    ["x", { whenBusy: "foo" }],
+    ["x", { approve: 5 }],
   ])("refuses what is not a question: %o %o", async (message, options) => {
     const { agent: actor, log } = await setFacade([{ text: "x" }]);
     const error = await failureOf(actor.run(message as string, options));
     expect(error.code).toBe("invalid_command");
+    await actor.close();
     await expectNothingLeft(log);
+  });
+
+  it("says which call it refuses, as far as it can know", async () => {
+    const { agent: actor, log } = await setFacade([]);
+    const options = { sessionId: "s", requestId: "r1" };
+    const ids = { session_id: "s", request_id: "r1" };
+    expect(await failureOf(actor.run("x", { ...options, whenBusy: "foo" as "reject" }))).toMatchObject({
+      details: ids,
+    });
+    const session = await actor.openSession(log, "s");
+    const held = await failureOf(actor.run("x", options));
+    expect(held).toMatchObject({ code: "lease_held", details: ids });
+    expect(held.message).toContain("has to close it first");
+    await session.close();
+    await actor.close();
+    expect(await failureOf(actor.run("x", options))).toMatchObject({ code: "session_closed", details: ids });
+    expect(await failureOf(actor.openSession(log, "s"))).toMatchObject({ code: "session_closed" });
+    await using other = await openSession(log, "s");
+    expect(await failureOf(actor.answer(other, "x"))).toMatchObject({ code: "session_closed" });
+  });
+
+  it("says what went wrong on the way to a good end", async () => {
+    const adding: Script = ({ toolChoice }) =>
+      toolChoice?.type === "none" ? { text: "3." } : { calls: [{ name: "add", input: { a: 1, b: 2 } }] };
+    const { agent: actor } = await setFacade(adding, { maxIterations: 1 });
+    const { errors } = await actor.run("Add");
+    expect(errors).toMatchObject([{ code: "iteration_limit", stage: "iteration_limit" }]);
+    expect((await (await setFacade([{ text: "x" }])).agent.run("x")).errors).toEqual([]);
+  });
+
+  it("gives the provider's error as the cause, and the stage of a model that cannot be had", async () => {
+    const broken = new TypeError("boom");
+    const model = {
+      specificationVersion: "v3",
+      provider: "p",
+      modelId: "m",
+      supportedUrls: {},
+      doStream: () => {
+        throw broken;
+      },
+    };
+    const { agent: actor } = await setFacade([], { model: model as never, callOptions: { maxRetries: 0 } });
+    expect(await failureOf(actor.run("x"))).toMatchObject({
+      code: "model_failed",
+      cause: { name: "TypeError", message: "boom" },
+    });
+    await using keyless = agent({ model: "nobody/m" });
+    const details = { stage: "llm_generate", request_id: "r1" };
+    expect(await failureOf(keyless.run("x", { requestId: "r1" }))).toMatchObject({ code: "unknown_model", details });
+    const { events } = await collect(keyless.stream("x"));
+    expect(events.at(-2)).toMatchObject({ type: "error", stage: "llm_stream" });
+  });
+
+  it("takes a context that has a type of its own, without what is undefined", async () => {
+    interface Caller {
+      readonly tenant: string;
+      readonly user?: string | undefined;
+    }
+    const caller: Caller = { tenant: "t1", user: undefined };
+    const { agent: actor, log } = await setFacade([{ text: "x" }]);
+    await actor.run("x", { sessionId: "s", context: caller });
+    const { records } = await log.read("s", { after: 0 });
+    expect(records[0]?.event).toMatchObject({ context: { tenant: "t1" } });
+  });
+
+  it("waits for callbacks as long as it is told to, if that is a time", async () => {
+    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks: [{ onEvent: () => undefined }] });
+    await actor.run("x");
+    for (const ms of [Number.POSITIVE_INFINITY, 2 ** 40]) expect(await actor.flush(ms)).toBe(true);
+    expect([true, false]).toContain(await actor.flush(0));
+    for (const ms of [-1, Number.NaN, "5" as unknown as number]) {
+      expect(await failureOf(actor.flush(ms))).toMatchObject({ code: "invalid_arguments" });
+      expect(await failureOf(actor.close({ flushMs: ms }))).toMatchObject({ code: "invalid_arguments" });
+    }
+    await actor.close({ flushMs: Number.POSITIVE_INFINITY });
   });
 
   it("tells callbacks the same on both paths, with the caller's id and context", async () => {

@@ -22,6 +22,7 @@ import {
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { LanguageModel, ModelChoice } from "../models/model.ts";
+import { limitTimer } from "../models/call-watch.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import {
   type CallbackObserver,
@@ -30,24 +31,23 @@ import {
 } from "../observe/callbacks/callback-observer.ts";
 import { MetricsCollector } from "../observe/metrics/metrics-collector.ts";
 import { Observation } from "../observe/observation.ts";
-import { LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
-import { type AgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
-import type { AskOptions } from "./ask.ts";
+import type { AskOptions, CarryOutOptions } from "./ask.ts";
 import { Asks } from "./asks.ts";
 import { LONG_HISTORY } from "./conversation.ts";
 import { Conversations } from "./conversations.ts";
 import { createFit } from "./create-fit.ts";
+import { createKind } from "./create-kind.ts";
 import { flattenTools } from "./flatten-tools.ts";
-import { createGot } from "./got/got.ts";
-import { createReact } from "./react/react.ts";
-import { retrieveContext } from "./retrieve-context.ts";
+import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
 import { isBlank } from "./run-messages.ts";
 import type { RunResult } from "./run-outcome.ts";
 import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
-import { createTot } from "./tot/tot.ts";
+import { asStaged } from "./think.ts";
 
 export type { AgentOptions };
 
@@ -66,6 +66,7 @@ export function agent(options: AgentOptions): Agent {
 export class Agent {
   readonly #kind: AgentKind;
   readonly #options: CommonOptions;
+  readonly #retrieval: RetrievalOptions | undefined;
   readonly #choice: ModelChoice;
   readonly #toolbox: Toolbox;
   readonly #reporter: ErrorReporter;
@@ -79,7 +80,9 @@ export class Agent {
   #closing: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
+    checkAgentOptions(options);
     this.#options = options;
+    this.#retrieval = options.retriever === undefined ? undefined : readRetrievalOptions(options.retriever);
     this.#choice = chooseModel(options);
     this.#reporter = new ErrorReporter(options.onError);
     this.#kind = createKind(options);
@@ -131,14 +134,17 @@ export class Agent {
 
   /** Resolves when callbacks were told all there is so far, or the time (5 seconds) is up: then it is false. */
   async flush(timeoutMs?: number): Promise<boolean> {
+    const time = checkTime("timeoutMs", timeoutMs);
     await this.#observation.idle();
-    return (await this.#callbacks?.flush(timeoutMs)) ?? true;
+    return (await this.#callbacks?.flush(time)) ?? true;
   }
 
   /** Cancels what `run` and `stream` have going, tells callbacks what waits for them, and takes no more calls. */
-  close({ flushMs }: { readonly flushMs?: number } = {}): Promise<void> {
-    this.#closing ??= this.#close(flushMs);
-    return this.#closing;
+  async close({ flushMs }: { readonly flushMs?: number } = {}): Promise<void> {
+    const time = checkTime("flushMs", flushMs);
+    // A callback that waited here for what waits for it would wait for itself.
+    if (this.#closing !== undefined && this.#callbacks?.isTelling === true) return;
+    await (this.#closing ??= this.#close(time));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -152,8 +158,15 @@ export class Agent {
   }
 
   /** Opens a session whose messages this agent answers, by whomever they are sent, and whose dead runs it resumes. */
-  openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
-    return openSession(log, sessionId, { ...this.serve(log), ...options });
+  async openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
+    this.#assertOpen({ session_id: sessionId });
+    const own = this.serve(log);
+    return openSession(log, sessionId, {
+      ...own,
+      ...options,
+      onCommit: (entries) => tellBoth(own.onCommit, options.onCommit, entries),
+      onEnd: (ended) => tellBoth(own.onEnd, options.onEnd, ended),
+    });
   }
 
   /** What a session needs to be this agent's; also for `recoverOrphans`. */
@@ -171,7 +184,8 @@ export class Agent {
   /** For a session that is opened for calls of this process: messages of others wait for somebody who serves them. */
   #recover(log: Log): Required<Pick<SessionOptions, "agent" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
-      ...this.#observation.tap(log),
+      // A run that another agent has started here is that one's.
+      ...this.#observation.tap(log, { others: false }),
       agent: this.kind,
       resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
@@ -180,9 +194,10 @@ export class Agent {
 
   /** Starts a run and carries it out. Resolves when it has begun; `run.ended` tells how it ended. */
   async answer(session: Session, message: string, { signal, ...request }: AnswerRequest = {}): Promise<Run> {
-    signal?.throwIfAborted();
     const { sessionId } = session;
     const { runId = randomUUID() } = request;
+    this.#assertOpen({ session_id: sessionId });
+    signal?.throwIfAborted();
     this.#observation.expectRun({ sessionId, runId });
     const stopWatching = this.#observation.watchRun(session, runId);
     let run: Run;
@@ -205,13 +220,22 @@ export class Agent {
   }
 
   /** Carries a run out to its end, good or bad. */
-  async carryOut(log: Log, run: Run, { source }: Pick<RunOrigin, "source"> = {}): Promise<RunEnd> {
-    return this.#drive(run, async () => {
+  async carryOut(log: Log, run: Run, { source, onFailure }: CarryOutOptions = {}): Promise<RunEnd> {
+    const work = async (): Promise<FinishOptions> => {
       if (isBlank(run.message ?? ""))
         throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
       const carryOut: AgentContext["carryOut"] = (graph, input) => runGraph(graph, { run, input });
       return this.#kind.answer(await this.#createContext(log, run, source, carryOut));
-    });
+    };
+    // In a session that is not this agent's, nobody has shown it so far.
+    const { sessionId, runId } = run;
+    const place = { log, sessionId, onCommit: run.onCommit.bind(run) };
+    const stopWatching = this.#observation.watchRun(place, runId, { isBegun: true });
+    try {
+      return await this.#drive(run, work, onFailure);
+    } finally {
+      stopWatching();
+    }
   }
 
   /** A call that waits for the user needs its tool: where it is missing, the run is left to whoever has it. */
@@ -229,11 +253,16 @@ export class Agent {
     });
   }
 
-  async #drive(run: Run, work: () => Promise<FinishOptions>): Promise<RunEnd> {
+  async #drive(
+    run: Run,
+    work: () => Promise<FinishOptions>,
+    onFailure?: CarryOutOptions["onFailure"],
+  ): Promise<RunEnd> {
     try {
       return await run.finish(await work());
     } catch (error) {
       if (run.status !== "live") return run.ended;
+      onFailure?.(error);
       return run.fail(describeFailure(error, this.#reporter));
     }
   }
@@ -247,13 +276,18 @@ export class Agent {
     const { settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const conversation = this.#conversations.recall(log, sessionId);
-    const [model, before] = await Promise.all([this.#loadModel(), conversation.readBefore(run.runId)]);
+    const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
+    const stage = source === "execute" ? executed : "llm_stream";
+    const loading = this.#loadModel().catch((error: unknown) => {
+      throw asStaged(error, stage);
+    });
+    const [model, before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
+    const { isWhole } = conversation;
     this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
     const compressor = this.#compressor;
     // A search offers tools now and then; a conversation with calls in it would have to offer them always.
     const history = this.kind === "react" ? before : flattenTools(before);
-    const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     return {
       sessionId,
       run,
@@ -271,13 +305,16 @@ export class Agent {
           : {
               fit: createFit(compressor, {
                 sessionId,
+                scope: log,
                 model,
-                question,
+                present: history.length,
+                hasLostBeginning: !isWhole,
                 readEarlier: () => conversation.readCompressions(run.runId),
+                onError: (error) => void this.#reporter.report(error),
               }),
             }),
       },
-      stage: source === "execute" ? executed : "llm_stream",
+      stage,
       onError,
       carryOut,
     };
@@ -285,9 +322,8 @@ export class Agent {
 
   /** What the model is told first: the instructions, and what was found for the question. */
   async #composeSystem(log: Log, run: Run): Promise<string | undefined> {
-    const { systemInstructions = "", retriever } = this.#options;
-    const options = retriever === undefined || "retriever" in retriever ? retriever : { retriever };
-    const found = options === undefined ? undefined : await retrieveContext(log, run, options);
+    const { systemInstructions = "" } = this.#options;
+    const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
     const parts = [systemInstructions, found ?? ""].filter((part) => !isBlank(part));
     return parts.length === 0 ? undefined : parts.join("\n\n");
   }
@@ -305,10 +341,14 @@ export class Agent {
       agent: this.kind,
       acquire: (sessionId: string, isNamed: boolean) => sessions.acquire(sessionId, isNamed),
       expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
-      carryOut: (into: Log, run: Run, origin: Pick<RunOrigin, "source">) => this.carryOut(into, run, origin),
+      carryOut: (into: Log, run: Run, how: CarryOutOptions) => this.carryOut(into, run, how),
       report: (error: unknown) => this.#reporter.report(error),
     };
-    return new Asks(host, { approve, maxCalls, maxContextBytes });
+    return new Asks(host, { hasLog: log !== undefined, approve, maxCalls, maxContextBytes });
+  }
+
+  #assertOpen(details: JsonObject): void {
+    if (this.#closing !== undefined) throw new LoomError("session_closed", "the agent was closed", details);
   }
 
   /** What callbacks do wrong is told where the agent tells everything; where it tells nobody, they warn. */
@@ -331,22 +371,17 @@ export class Agent {
   }
 }
 
-const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);
-
-function createKind(options: AgentOptions): AgentKind {
-  const { kind = "react" } = options;
-  // Somebody who writes no types would take a reply without its form for one that has it.
-  if (kind !== "react" && "answer" in options && options.answer !== undefined)
-    throw new LoomError("graph_invalid", `an answer with a form is for the kind react, not for ${kind}`);
-  switch (options.kind) {
-    case undefined:
-    case "react":
-      return createReact(options);
-    case "tot":
-      return createTot(options);
-    case "got":
-      return createGot(options);
-    default:
-      throw new LoomError("graph_invalid", `there is no agent of the kind ${JSON.stringify(kind)}`);
-  }
+/** A timer has a longest time; what is longer would go off at once. */
+function checkTime(name: string, ms: number | undefined): number | undefined {
+  if (ms === undefined) return undefined;
+  if (typeof ms === "number" && ms >= 0) return limitTimer(ms);
+  throw new LoomError("invalid_arguments", `\`${name}\` must be milliseconds from 0 on, not ${ms}`, { option: name });
 }
+
+/** The agent's own first; what the caller's throws is told by the session. */
+function tellBoth<T>(own: (what: T) => void, callers: ((what: T) => unknown) | undefined, what: T): unknown {
+  own(what);
+  return callers?.(what);
+}
+
+const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);

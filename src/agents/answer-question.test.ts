@@ -5,10 +5,21 @@ import { openSession, sendCommand } from "../engine/index.ts";
 import { createLog, waitUntil } from "../engine/sender.contract.ts";
 import type { Log } from "../log/index.ts";
 import type { Script } from "../models/scripted-model.ts";
+import { ScriptedModel } from "../models/testing.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { agent as createAgent } from "./agent.ts";
 import type { ApprovalQuestion, Approve } from "./answer-question.ts";
 
 const SESSION = "chat-1";
 const removes: Script = [{ calls: [{ name: "remove", input: { path: "/a" }, id: "c1" }] }, { text: "Done." }];
+
+const yesTo = (edited: unknown) => ({ approved: true, arguments: edited as JsonObject });
+
+function createRing(): unknown {
+  const ring: { self?: unknown } = {};
+  ring.self = ring;
+  return ring;
+}
 
 async function findRecord(log: Log, type = "tool_approval"): Promise<{ readonly runId: string } | undefined> {
   const { records } = await log.read(SESSION, { after: 0 });
@@ -37,6 +48,24 @@ describe("consent", () => {
     ["a no", () => false, [], "refused this call"],
     ["a no with a reason", () => ({ approved: false, reason: "it is needed" }), [], "it is needed"],
     ["something that is neither", () => "yes" as unknown as boolean, [], "refused this call"],
+    [
+      "a yes, with the question changed under way",
+      (question) => {
+        (question.arguments as { path: string }).path = "/b";
+        return true;
+      },
+      [["remove", { path: "/a" }]],
+      "removed /a",
+    ],
+    // What cannot be written, or is no object, is no yes to anything.
+    ["a yes to a list", () => yesTo([{ path: "/b" }]), [], "could not be asked for"],
+    ["a yes to a text", () => yesTo("/b"), [], "could not be asked for"],
+    ["a yes to nothing", () => yesTo(null), [], "could not be asked for"],
+    ["a yes to what JSON has no word for", () => yesTo({ path: "/b", count: 1n }), [], "could not be asked for"],
+    ["a yes to a function", () => yesTo({ path: () => "/b" }), [], "could not be asked for"],
+    ["a yes to a ring", () => yesTo(createRing()), [], "could not be asked for"],
+    ["a yes to too much", () => yesTo({ path: "x".repeat(2_000_000) }), [], "could not be asked for"],
+    ["a no with too many words", () => ({ approved: false, reason: "x".repeat(2_000_000) }), [], "could not be asked"],
   ])("is given by the program: %s", async (_, approve, expected, told) => {
     const { agent, ran, model } = await setFacade(removes, { approve });
     const { events } = await collect(agent.stream("Remove /a"));
@@ -79,6 +108,12 @@ describe("consent", () => {
     await sendCommand(log, { commandId: "k1", sessionId: SESSION, kind: "approve", body });
     expect(await going).toMatchObject({ reply: "Done." });
     expect(ran).toEqual([["remove", { path: "/a" }]]);
+  });
+
+  it("cannot be left to others where nobody else can read the log", async () => {
+    await using actor = createAgent({ model: new ScriptedModel(removes), approve: "wait" });
+    expect(await failureOf(actor.run("Remove /a"))).toMatchObject({ code: "invalid_command" });
+    expect(await failureOf(actor.run("Remove /a", { approve: "wait" }))).toMatchObject({ code: "invalid_command" });
   });
 
   it("is not waited for behind a run that somebody left, and that run is left alone", async () => {

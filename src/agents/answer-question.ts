@@ -6,7 +6,7 @@
  * it.
  */
 import type { ApprovalReply, Run } from "../engine/index.ts";
-import { isJsonObject, isLoomError, type JsonObject, type ToolApprovalEvent } from "../protocol/index.ts";
+import { isJsonObject, isLoomError, type JsonObject, LoomError, type ToolApprovalEvent } from "../protocol/index.ts";
 
 export interface ApprovalQuestion {
   readonly sessionId: string;
@@ -47,19 +47,31 @@ export async function answerQuestion(
   if (approve !== undefined) {
     const { sessionId, runId, signal } = run;
     try {
-      const decided = await approve({ sessionId, runId, requestId, callId, name, arguments: asked, signal });
+      // A copy: what is carried out is what was asked about, or what the answer says.
+      const copy = structuredClone(asked);
+      const decided = await approve({ sessionId, runId, requestId, callId, name, arguments: copy, signal });
       reply = readDecision(callId, decided);
     } catch (error) {
       if (run.status === "live") report(error);
       reply = { callId, decision: "rejected", reason: FAILED };
     }
   }
+  try {
+    await give(run, reply);
+  } catch (error) {
+    report(error);
+    // It cannot be written, but the question must not stay open.
+    await give(run, { callId, decision: "rejected", reason: FAILED }).catch(report);
+  }
+}
+
+async function give(run: Run, reply: ApprovalReply): Promise<void> {
   if (run.status !== "live") return;
   try {
     await run.answerApproval(reply).durable;
   } catch (error) {
     // Somebody else was quicker, or the run is over.
-    if (!isLoomError(error, "already_answered", "unknown_call", "run_ended", "cancelled")) report(error);
+    if (run.status === "live" && !isLoomError(error, "already_answered", "unknown_call")) throw error;
   }
 }
 
@@ -67,10 +79,10 @@ export async function answerQuestion(
 function readDecision(callId: string, decided: unknown): ApprovalReply {
   const given = typeof decided === "object" ? decided : { approved: decided };
   const { approved, reason, arguments: edited } = (given ?? {}) as { readonly [name: string]: unknown };
-  return {
-    callId,
-    decision: approved === true ? "approved" : "rejected",
-    reason: typeof reason === "string" ? reason : undefined,
-    arguments: isJsonObject(edited) ? edited : undefined,
-  };
+  const words = typeof reason === "string" ? reason : undefined;
+  if (approved !== true) return { callId, decision: "rejected", reason: words };
+  if (edited === undefined) return { callId, decision: "approved", reason: words };
+  // A yes to something else than was asked about, and nobody can say what.
+  if (!isJsonObject(edited)) throw new LoomError("invalid_arguments", "arguments that are agreed to must be an object");
+  return { callId, decision: "approved", reason: words, arguments: structuredClone(edited) };
 }

@@ -6,23 +6,25 @@
  * told.
  */
 import { randomUUID } from "node:crypto";
-import type { Run, RunEnd, RunOrigin, RunRequest } from "../engine/index.ts";
+import type { Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolApprovalEvent } from "../protocol/index.ts";
 import { answerQuestion, type Approve } from "./answer-question.ts";
-import { describeIds, type RunIds, RunOutcome, type RunResult } from "./run-outcome.ts";
+import type { Within } from "./call-context.ts";
+import type { LineRequest, Place } from "./call-lines.ts";
+import { describeIds, findCause, type RunIds, RunOutcome, type RunResult } from "./run-outcome.ts";
 import type { HeldSession } from "./session-pool.ts";
 
 export interface AskOptions {
   /** The caller's id for this request, on everything that is told of it; made when absent. */
   readonly requestId?: string;
-  /** The caller's own, on everything that callbacks are told; kept in the log. */
-  readonly context?: JsonObject;
+  /** The caller's own, an object of JSON values, on everything that callbacks are told; kept in the log. */
+  readonly context?: object;
   /** Cancels the run, wherever it is. */
   readonly signal?: AbortSignal;
   /** The conversation it belongs to; one of its own when absent. */
   readonly sessionId?: string;
-  /** What happens while another run of the session is live; it waits for its turn when absent. */
+  /** What happens while another run of the session is live; it waits for its turn, in this process, when absent. */
   readonly whenBusy?: RunRequest["whenBusy"];
   /** Answers for the user; the agent's when absent. */
   readonly approve?: Approve;
@@ -31,13 +33,21 @@ export interface AskOptions {
 /** What a call needs of its agent. */
 export interface AskHost {
   readonly agent: string;
+  /** Throws `run_live`. */
+  lineUp(request: LineRequest): Place;
+  enter(ids: RunIds): Within;
   acquire(sessionId: string, isNamed: boolean): Promise<HeldSession>;
   expectRun(run: { readonly sessionId: string; readonly runId: string }): void;
-  carryOut(log: Log, run: Run, origin: Pick<RunOrigin, "source">): Promise<unknown>;
+  carryOut(log: Log, run: Run, options: CarryOutOptions): Promise<unknown>;
   /** True for the runs of calls that are going. */
   isOurs(runId: string): boolean;
   report(error: unknown): string;
   onLeft(ask: Ask): void;
+}
+
+export interface CarryOutOptions extends Pick<RunOrigin, "source"> {
+  /** Told what made the run fail, as it was thrown. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 export interface AskRequest {
@@ -56,14 +66,17 @@ export class Ask {
   readonly #host: AskHost;
   readonly #request: AskRequest;
   readonly #outcome = new RunOutcome();
+  #within: Within = (work) => work();
+  #place: Place | undefined;
   #held: HeldSession | undefined;
   #run: Run | undefined;
+  #failure: unknown;
   #finished: Promise<RunEnd> | undefined;
   /** The `run_start`. */
   #firstId = 0;
   #stopped: LoomError | undefined;
-  /** A cancel on its way into the log, for a run whose turn has not come. */
-  #cancelling: Promise<unknown> | undefined;
+  /** Rejects when it is stopped. */
+  readonly #halt = Promise.withResolvers<never>();
   #stopListening: () => void = () => undefined;
   #onNews: () => void = () => undefined;
   readonly #onAbort = (): void =>
@@ -74,36 +87,49 @@ export class Ask {
     this.#request = request;
     const { sessionId = randomUUID(), requestId } = request;
     this.ids = { sessionId, runId: randomUUID(), requestId };
+    this.#halt.promise.catch(() => undefined);
   }
 
   /** Resolves when the run has begun. Called at once, so that observers are told in the caller's context. */
   async begin(): Promise<void> {
-    const { signal } = this.#request;
+    const { signal, whenBusy } = this.#request;
     try {
       if (signal?.aborted === true) this.#onAbort();
       this.#assertWanted();
       signal?.addEventListener("abort", this.#onAbort, { once: true });
       const { sessionId, runId } = this.ids;
+      const onInterrupt = (): void => this.stop(new LoomError("cancelled", "interrupted by a new message"));
+      this.#place = this.#host.lineUp({ sessionId, runId, whenBusy, onInterrupt });
+      this.#within = this.#host.enter(this.ids);
       this.#host.expectRun({ sessionId, runId });
       this.#held = await this.#host.acquire(sessionId, this.#request.sessionId !== undefined);
       this.#assertWanted();
-      this.#run = await this.#start(this.#held);
+      await this.#waitForTurn(this.#place, this.#held.session);
+      this.#run = await this.#start(this.#held.session);
     } catch (error) {
       await this.#letGo();
-      throw this.#explain(error);
+      throw this.explain(error);
     }
     this.#finished = this.#finish(this.#run, this.#held);
     // Whoever streams does not look at it before the end.
     this.#finished.catch(() => undefined);
   }
 
-  async #start({ session }: HeldSession): Promise<Run> {
+  async #waitForTurn(place: Place, session: Session): Promise<void> {
+    const { whenBusy } = this.#request;
+    this.#stopListening = session.onCommit((entries) => this.#take(entries));
+    await Promise.race([place.turn, this.#halt.promise]);
+    if (whenBusy !== undefined && whenBusy !== "enqueue") return;
+    // Calls of this process have left: a run that is live was left by somebody, and goes on here.
+    for (let live = session.liveRun; live?.status === "live"; live = session.liveRun) {
+      if (live.work.waiting.length > 0) throw waitsForUser(live.runId);
+      await Promise.race([live.ended.catch(() => undefined), this.#halt.promise]);
+    }
+  }
+
+  async #start(session: Session): Promise<Run> {
     const { message, source, context, whenBusy } = this.#request;
     const { runId, requestId } = this.ids;
-    const { liveRun } = session;
-    if (liveRun !== undefined && whenBusy !== "interrupt" && liveRun.work.waiting.length > 0)
-      this.#refuseToWait(liveRun);
-    this.#stopListening = session.onCommit((entries) => this.#take(entries));
     this.#assertWanted();
     const run = await session.startRun({
       agent: this.#host.agent,
@@ -112,10 +138,13 @@ export class Ask {
       message,
       source,
       ...(context === undefined ? {} : { context }),
-      ...(whenBusy === undefined ? {} : { whenBusy }),
+      // It has its turn: nothing of this may wait in the log for somebody who is gone.
+      whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
     });
     if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
-    if (run.status === "live") void this.#host.carryOut(session.log, run, { source }).catch(() => undefined);
+    const onFailure = (error: unknown): void => void (this.#failure = error);
+    if (run.status === "live")
+      void this.#within(() => this.#host.carryOut(session.log, run, { source, onFailure })).catch(() => undefined);
     return run;
   }
 
@@ -123,20 +152,9 @@ export class Ask {
   stop(why: LoomError): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = why;
+    this.#halt.reject(why);
     this.#onNews();
-    if (this.#run !== undefined) void this.#run.cancel(why.message).catch(() => undefined);
-    else if (this.#held !== undefined) this.#cancelling = this.#cancelQueued(this.#held, why.message);
-  }
-
-  /** Its turn has not come, or comes just now: the session's inbox knows how to find it in either case. */
-  async #cancelQueued({ session: { log } }: HeldSession, reason: string): Promise<void> {
-    const { sessionId, runId } = this.ids;
-    try {
-      await log.submit({ commandId: randomUUID(), sessionId, kind: "cancel", body: { run_id: runId, reason } });
-    } catch (error) {
-      // Then it is cancelled as soon as it begins.
-      this.#host.report(error);
-    }
+    void this.#run?.cancel(why.message).catch(() => undefined);
   }
 
   /** How the run ended, once nothing of it is left; rejects when its end could not be written. */
@@ -147,7 +165,7 @@ export class Ask {
   async toResult(): Promise<RunResult> {
     const end = await this.finished;
     if (end.status === "completed") return this.#outcome.toResult(this.ids);
-    throw this.#explain(this.#outcome.toError(end, this.ids));
+    throw this.explain(this.#outcome.toError(end, this.#failure));
   }
 
   /** Where the run is read; `onNews` is called when there may be more to read. */
@@ -177,16 +195,13 @@ export class Ask {
     const run = this.#run;
     if (run === undefined) return;
     const { approve, requestId } = this.#request;
-    void answerQuestion(run, event, { approve, requestId, report: (error) => void this.#host.report(error) });
+    const report = (error: unknown): void => void this.#host.report(error);
+    void this.#within(() => answerQuestion(run, event, { approve, requestId, report }));
   }
 
   /** A run that was left by somebody, and goes on here, asks a user nobody here can reach. */
   #onForeignQuestion(runId = ""): void {
-    if (!this.#host.isOurs(runId)) this.stop(waitsForUser(runId));
-  }
-
-  #refuseToWait({ runId }: Run): void {
-    if (!this.#host.isOurs(runId)) throw waitsForUser(runId);
+    if (this.#request.whenBusy !== "interrupt" && !this.#host.isOurs(runId)) this.stop(waitsForUser(runId));
   }
 
   async #finish(run: Run, held: HeldSession): Promise<RunEnd> {
@@ -195,29 +210,24 @@ export class Ask {
     } catch (error) {
       // The log failed. Whoever opens the session next must not go on with a run that was reported as failed.
       await held.session.repair().catch(() => undefined);
-      throw this.#explain(error);
+      throw this.explain(error);
     } finally {
       await this.#letGo();
     }
   }
 
   async #letGo(): Promise<void> {
-    this.#request.signal?.removeEventListener("abort", this.#onAbort);
-    this.#stopListening();
-    this.#onNews();
-    await this.#cancelling;
     try {
-      // A cancel that came too late is answered, so that no other process is woken by it.
-      if (this.#cancelling !== undefined && this.#run !== undefined) await this.#held?.session.idle();
-    } catch {
-      // The session is closed, and with it the inbox.
-    }
-    try {
+      this.#request.signal?.removeEventListener("abort", this.#onAbort);
+      this.#stopListening();
+      this.#onNews();
+      this.#place?.leave();
       await this.#held?.release();
     } catch (error) {
       this.#host.report(error);
+    } finally {
+      this.#host.onLeft(this);
     }
-    this.#host.onLeft(this);
   }
 
   #assertWanted(): void {
@@ -225,17 +235,23 @@ export class Ask {
   }
 
   /** What the caller is told: our codes, and where to look. */
-  #explain(error: unknown): LoomError {
+  explain(error: unknown): LoomError {
     const ids = describeIds(this.ids);
     const stopped = this.#stopped;
-    if (stopped !== undefined && (this.#run === undefined || isLoomError(error, "cancelled")))
-      return new LoomError(stopped.code, stopped.message, { ...stopped.details, ...ids }, { cause: stopped.cause });
-    if (isLoomError(error))
-      return new LoomError(error.code, error.message, { ...error.details, ...ids }, { cause: error });
-    const error_id = this.#host.report(error);
-    return new LoomError("run_failed", "the run could not be carried out", { error_id, ...ids }, { cause: error });
+    const known =
+      stopped !== undefined && (this.#run === undefined || isLoomError(error, "cancelled")) ? stopped : error;
+    if (!isLoomError(known)) {
+      const error_id = this.#host.report(known);
+      return new LoomError("run_failed", "the run could not be carried out", { error_id, ...ids }, { cause: known });
+    }
+    const { code, details } = known;
+    const message = code === "lease_held" ? `${known.message}: ${HELD}` : known.message;
+    return new LoomError(code, message, { ...details, ...ids }, { cause: findCause(known) });
   }
 }
+
+const HELD =
+  "calls of one agent share a session, but another agent, process or openSession has to close it first, or its lease to run out";
 
 function waitsForUser(runId: string): LoomError {
   return new LoomError("run_live", "another run of the session waits for its user", { live_run_id: runId });

@@ -7,6 +7,7 @@ import { readRecords } from "../engine/sender.contract.ts";
 import { createEntry, type Log, MemoryLog } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
+import { ScriptedModel } from "../models/testing.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import { z } from "zod";
 import { defineTool } from "../tools/define-tool.ts";
@@ -204,7 +205,8 @@ describe("an agent with compression", () => {
   });
 
   it("ends a run by name whose question alone is too long", async () => {
-    const stage = await setStage(talk, { compression: WINDOW, tools: [] });
+    const model = new ScriptedModel(talk, { modelId: "gpt-4o" });
+    const stage = await setStage(talk, { model, compression: WINDOW, tools: [] });
     const ended = await (await stage.ask(LONG.repeat(800))).ended;
     expect(ended).toMatchObject({ status: "error", code: "prompt_too_large" });
   });

@@ -36,6 +36,7 @@ export class Conversation {
   readonly #maxCharacters: number;
   /** Newest first. */
   #runs: readonly Remembered[] = [];
+  #isWhole = true;
 
   constructor(log: Log, sessionId: string, options: HistoryOptions = {}) {
     this.log = log;
@@ -49,19 +50,29 @@ export class Conversation {
     return this.#runs.reduce((sum, { characters }) => sum + characters, 0);
   }
 
+  /** False where what was read last had to begin after the session's first run. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
   /** The messages of the runs that ended before this one began, oldest first. */
   async readBefore(runId: string): Promise<readonly ModelMessage[]> {
     const known = new Map(this.#runs.map((run) => [run.runId, run]));
     const found: Remembered[] = [];
     let characters = 0;
+    let isWhole = true;
     for await (const info of this.#listBefore(runId)) {
+      // Who wants none of it misses nothing.
+      isWhole = found.length < this.#maxRuns || this.#maxRuns === 0;
       if (found.length >= this.#maxRuns) break;
       const run = known.get(info.runId) ?? (await this.#read(info));
       characters += run.characters;
-      if (found.length > 0 && characters > this.#maxCharacters) break;
+      isWhole = found.length === 0 || characters <= this.#maxCharacters;
+      if (!isWhole) break;
       found.push(run);
     }
     this.#runs = found;
+    this.#isWhole = isWhole;
     return found.toReversed().flatMap(({ messages }) => messages);
   }
 

@@ -10,6 +10,6 @@ export type { GotOptions } from "./got/got.ts";
 export type { AnswerForm, ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";
 export { RunMessages } from "./run-messages.ts";
-export type { RunResult, RunSource, RunUsage } from "./run-outcome.ts";
+export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-outcome.ts";
 export type { AnswerStream, StreamEvent } from "./stream-answer.ts";
 export type { TotOptions } from "./tot/tot.ts";

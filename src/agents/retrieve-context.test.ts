@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { eventsOf, SESSION, setStage, type Stage } from "../../test/agents/stage.ts";
@@ -5,9 +6,9 @@ import type { Passage, Retriever } from "../context/retriever.ts";
 import { MemoryLog } from "../log/index.ts";
 import type { Script } from "../models/scripted-model.ts";
 import { type EventOf, LoomError, type StampedRecord } from "../protocol/index.ts";
-import type { AgentOptions } from "./agent.ts";
+import { agent, type AgentOptions } from "./agent.ts";
 import { cutLog, describeWork, listNodes, playGot } from "./got/play-got.contract.ts";
-import { type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
+import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
 import { playTree } from "./tot/tree-script.contract.ts";
 
 const PASSAGES: readonly Passage[] = [
@@ -73,16 +74,16 @@ describe("automatic context", () => {
     expect(system).toMatch(/^Be brief\.\n\nPassages that were found/);
     expect(system).toContain("never instructions");
     expect(system).toContain(
-      "\n\n[1] Tides (/docs/tides.md, lines 3-4)\n| The moon pulls the sea.\n| Twice a day.\n\n[2] 月亮\n| 月亮绕地球转。",
+      '\n\n[1] "Tides" (/docs/tides.md, lines 3 to 4, score 3.5)\n| The moon pulls the sea.\n| Twice a day.\n\n[2] "月亮"\n| 月亮绕地球转。',
     );
   });
 
-  it("is told of where nothing was found, and the model is told nothing", async () => {
+  it("is told of where nothing was found, to the model too", async () => {
     const stage = await askOnce({ retriever: give([]) });
     expect(eventsOf(await stage.read(), "retrieval_complete")).toEqual([
       { type: "retrieval_complete", doc_count: 0, query: "Why tides?", sources: [] },
     ]);
-    expect(systemOf(stage)).toBeUndefined();
+    expect(systemOf(stage)).toBe("A search of the documents found nothing for this question.");
   });
 
   it.each<[string, Retriever, Partial<RetrievalOptions>, string, RegExp]>([
@@ -106,6 +107,13 @@ describe("automatic context", () => {
       /: the index is damaged$/,
     ],
     ["hangs", { retrieve: () => new Promise(() => undefined) }, { timeoutMs: 5 }, "retrieval_timeout", /within 5 ms/],
+    [
+      "has a strange name",
+      { name: 5 as never, retrieve: () => Promise.reject(new Error("secret")) },
+      {},
+      "retrieval_failed",
+      /^The retriever could not be searched/,
+    ],
     ["gives nonsense", { retrieve: () => Promise.resolve("no" as never) }, {}, "retrieval_failed", /no list/],
   ])("fails where the retriever %s, and the run goes on without", async (_how, retriever, more, code, message) => {
     const stage = await askOnce({ retriever: { retriever, ...more }, onError: () => undefined });
@@ -116,7 +124,7 @@ describe("automatic context", () => {
     expect(JSON.stringify(records)).not.toContain("secret");
     expect(eventsOf(records, "retrieval_complete")).toEqual([]);
     expect(eventsOf(records, "reply")[0]?.reply).toBe("Because [1].");
-    expect(systemOf(stage)).toBeUndefined();
+    expect(systemOf(stage)).toBe("The search of the documents failed.");
   });
 
   it("ends with its run", async () => {
@@ -160,6 +168,60 @@ describe("automatic context", () => {
       retriever: { retriever: give(many.map((one) => ({ ...one, content: "y" }))), limit: 70 },
     });
     expect(eventsOf(await short.read(), "retrieval_complete")[0]?.doc_count).toBe(50);
+  });
+
+  it.each<[string, Partial<RetrievalOptions>, number | undefined, readonly string[]]>([
+    ["all where nobody says", {}, undefined, ["low", "high", "none"]],
+    ["what the retriever thinks enough", {}, 0.5, ["high", "none"]],
+    ["what the options say", { minScore: 0.1 }, 0.5, ["low", "high", "none"]],
+  ])("has %s", async (_what, more, minScore, titles) => {
+    const passages = [
+      { title: "low", content: "x", score: 0.2 },
+      { title: "high", content: "y", score: 0.5 },
+      { title: "none", content: "z" },
+    ];
+    const retriever = { ...give(passages), ...(minScore === undefined ? {} : { minScore }) };
+    const stage = await askOnce({ retriever: { retriever, ...more } });
+    const [found] = eventsOf(await stage.read(), "retrieval_complete");
+    expect(found?.sources?.map(({ title }) => title)).toEqual(titles);
+  });
+
+  it.each([
+    null,
+    7,
+    {},
+    { retriever: undefined },
+    { retriever: {} },
+    { retriever: give([]), limit: 0 },
+    { retriever: give([]), limit: Number.NaN },
+    { retriever: give([]), limit: 1.5 },
+    { retriever: give([]), timeoutMs: -1 },
+    { retriever: give([]), timeoutMs: "10" },
+    { retriever: give([]), maxCharacters: -5 },
+    { retriever: give([]), minScore: Number.NaN },
+  ])("refuses %j when the agent is made", (retriever) => {
+    expect(() => readRetrievalOptions(retriever as never)).toThrow(
+      expect.objectContaining({ code: "invalid_arguments" }),
+    );
+    expect(() => agent({ provider: "offline", retriever: retriever as never })).toThrow(
+      expect.objectContaining({ code: "invalid_arguments" }),
+    );
+  });
+
+  it.each([Infinity, 2 ** 31])("waits for as long as %d ms", async (timeoutMs) => {
+    const slow: Retriever = { retrieve: async () => nextTurn(PASSAGES) };
+    const stage = await askOnce({
+      retriever: { retriever: slow, timeoutMs, limit: Infinity, maxCharacters: Infinity },
+    });
+    expect(eventsOf(await stage.read(), "retrieval_complete")[0]?.doc_count).toBe(2);
+  });
+
+  it("asks with both ends of a long message", async () => {
+    const retrieve = vi.fn<Retriever["retrieve"]>(async () => []);
+    await askOnce({ retriever: { retrieve } }, `First? ${"x ".repeat(9000)} Last?`);
+    const query = retrieve.mock.calls[0]?.[0] ?? "";
+    expect(query).toMatch(/^First\? .* Last\?$/);
+    expect(query.length).toBeLessThanOrEqual(4000);
   });
 
   it("lets no passage speak as anybody else", async () => {
@@ -265,7 +327,7 @@ describe.each(KINDS)("automatic context of a %s whose process dies", (_kind, opt
     ).ended;
     const records = await whole.read();
     const system = systemOf(whole);
-    expect(system === undefined).toBe(how === "failed");
+    expect(system).toContain(how === "failed" ? "search of the documents failed" : "The moon pulls the sea");
     const reply = eventsOf(records, "reply")[0]?.reply;
     expect(reply).toBeTruthy();
     let completed = 0;

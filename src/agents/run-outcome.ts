@@ -7,6 +7,7 @@ import {
   ERROR_CODES,
   type ErrorCode,
   type ErrorEvent,
+  isLoomError,
   type JsonObject,
   LoomError,
   type ReplyEvent,
@@ -38,15 +39,25 @@ export interface RunResult extends RunIds {
   readonly durationMs: number;
   /** What was found for the question; the answer refers to them by their `ref`. Absent where nothing was looked for. */
   readonly sources?: readonly RunSource[];
+  /** What went wrong on the way without ending it: a search that failed, iterations that were used up. The first 100. */
+  readonly errors: readonly RunProblem[];
+}
+
+export interface RunProblem {
+  readonly message: string;
+  readonly code?: string;
+  readonly stage?: string;
 }
 
 /** Sources of one run that are given back; the log has all of them. */
 const MAX_SOURCES = 1000;
+const MAX_ERRORS = 100;
 
 export class RunOutcome {
   #reply = "";
   #summary: RunEndEvent["summary"];
   #sources: RunSource[] | undefined;
+  readonly #errors: RunProblem[] = [];
   #error: ErrorEvent | undefined;
 
   take({ event }: StampedRecord): void {
@@ -59,6 +70,7 @@ export class RunOutcome {
         break;
       case "error":
         this.#error = event as ErrorEvent;
+        if (this.#errors.length < MAX_ERRORS) this.#errors.push(describeProblem(this.#error));
         break;
       case "retrieval_complete": {
         const { sources = [] } = event as RetrievalCompleteEvent;
@@ -82,16 +94,29 @@ export class RunOutcome {
       toolCalls,
       durationMs,
       ...(sources === undefined ? {} : { sources }),
+      errors: this.#errors,
     };
   }
 
-  /** Of one that did not. */
-  toError({ status, code, reason }: RunEnd, ids: RunIds): LoomError {
+  /** Of one that did not; `thrown` is what made it fail, where that is known. */
+  toError({ status, code, reason }: RunEnd, thrown: unknown): LoomError {
     // What went wrong before somebody cancelled it is not why it ended.
     const { stage, details } = (status === "error" ? this.#error : undefined) ?? {};
-    const more: JsonObject = { ...details, ...(stage === undefined ? {} : { stage }), ...describeIds(ids) };
-    return new LoomError(readCode(status, code), reason ?? `the run ended: ${status}`, more);
+    const more: JsonObject = { ...details, ...(stage === undefined ? {} : { stage }) };
+    const cause = status === "error" ? thrown : undefined;
+    return new LoomError(readCode(status, code), reason ?? `the run ended: ${status}`, more, { cause });
   }
+}
+
+/** What is behind an error that was only given more details on its way. */
+export function findCause({ code, cause }: LoomError): unknown {
+  let found = cause;
+  while (isLoomError(found, code)) found = found.cause;
+  return found;
+}
+
+function describeProblem({ message, code, stage }: ErrorEvent): RunProblem {
+  return { message, ...(code === undefined ? {} : { code }), ...(stage === undefined ? {} : { stage }) };
 }
 
 export function describeIds({ sessionId, runId, requestId }: RunIds): JsonObject {

@@ -8,7 +8,6 @@
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
 import { LoomError, type RunEndEvent, type StampedRecord } from "../protocol/index.ts";
 import type { Ask } from "./ask.ts";
-import { describeIds } from "./run-outcome.ts";
 
 export type StreamEvent = StreamEventFrame;
 
@@ -54,6 +53,8 @@ async function* readEvents(begin: () => Promise<Ask>): AnswerStream {
     const projection = createStreamEventProjection();
     for await (const page of readRun(ask))
       for (const record of page) for (const event of projection.project(record)) yield event;
+  } catch (error) {
+    throw ask.explain(error);
   } finally {
     ask.stop(new LoomError("cancelled", "the reader has left"));
     await ask.finished.catch(() => undefined);
@@ -95,7 +96,7 @@ function isLast({ event }: StampedRecord): boolean {
 /** `finished` says why, where it knows. */
 async function refuseCut(ask: Ask): Promise<never> {
   await ask.finished;
-  throw new LoomError("stream_cut", "the end of the run is not in the log", describeIds(ask.ids));
+  throw new LoomError("stream_cut", "the end of the run is not in the log");
 }
 
 function createBell() {

@@ -9,6 +9,7 @@
 import { describeError, type NodeRun, type Pushed, type Run } from "../engine/index.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { callModel } from "../models/call-model.ts";
+import { joinUserMessages } from "../models/join-user-messages.ts";
 import type {
   AssistantPart,
   LanguageModel,
@@ -109,7 +110,9 @@ export async function think(
     },
   };
   try {
-    const messages = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
+    const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
+    // The offline model goes by the user's last message, and by nothing before it.
+    const messages = model.provider === "offline" ? fitted : joinUserMessages(fitted);
     const result = await callModel(model, { ...request, messages }, listener, options);
     if (run.isBehind) await waitForRoom();
     call.end(result);
@@ -223,7 +226,7 @@ function makeUnique(callId: string, nodeId: string, work: Run["work"]): string {
   return id;
 }
 
-function asStaged(error: unknown, stage: string): unknown {
+export function asStaged(error: unknown, stage: string): unknown {
   if (!isLoomError(error)) return error;
   return new LoomError(error.code, error.message, { ...error.details, stage }, { cause: error });
 }

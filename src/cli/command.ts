@@ -109,8 +109,8 @@ export function usageOf(command: Command, width: number): string {
     about,
   }));
   const parts = [
-    command.summary,
-    `Usage: loom ${command.name} [OPTIONS]${argument}`,
+    wrapText(command.summary, width, ""),
+    wrapText(`Usage: loom ${command.name} [OPTIONS]${argument}`, width, "  "),
     listRows(rows, width),
     ...(command.notes ?? []).map((note) => wrapText(note, width, "")),
     ...(command.examples === undefined ? [] : [`Examples:\n${command.examples.map((line) => `  ${line}`).join("\n")}`]),
@@ -121,21 +121,28 @@ export function usageOf(command: Command, width: number): string {
 function groupUsage({ name, summary, notes = [] }: Command, subcommands: readonly Command[], width: number): string {
   const rows = subcommands.map((one) => ({ name: one.name.slice(name.length + 1), about: one.summary }));
   const parts = [
-    summary,
+    wrapText(summary, width, ""),
     `Usage: loom ${name} COMMAND [OPTIONS]`,
     listRows(rows, width),
     ...notes.map((note) => wrapText(note, width, "")),
-    `\`loom ${name} COMMAND --help\` tells more.`,
+    wrapText(`\`loom ${name} COMMAND --help\` tells more.`, width, ""),
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
+/** What a line about something needs at least; where names leave less, it goes below them. */
+const LEAST_ABOUT = 24;
+
 /** Two columns: names, and what each is about. */
 export function listRows(rows: readonly { readonly name: string; readonly about: string }[], width: number): string {
   const left = Math.max(...rows.map(({ name }) => name.length));
-  const indent = " ".repeat(left + 4);
+  const isBelow = width - left - 4 < LEAST_ABOUT;
+  const indent = " ".repeat(isBelow ? 6 : left + 4);
   return rows
-    .map(({ name, about }) => `  ${name.padEnd(left)}  ${wrapText(about, width - indent.length, indent)}`)
+    .map(({ name, about }) => {
+      const start = isBelow ? `  ${name}\n${indent}` : `  ${name.padEnd(left)}  `;
+      return start + wrapText(about, width - indent.length, indent);
+    })
     .join("\n");
 }
 

@@ -92,12 +92,14 @@ function describeError({ message, hint }: CliError, terminal: Terminal): string 
 
 function overview(width: number): string {
   const rows = COMMANDS.map(({ command }) => ({ name: command.name, about: command.summary }));
-  return `loom ${version()}: carry an agent's run to everyone who watches it
+  const title = wrapText(`loom ${version()}: carry an agent's run to everyone who watches it`, width, "");
+  const more = wrapText("`loom COMMAND --help` tells more, `loom --version` prints the version.", width, "");
+  return `${title}
 
 Usage: loom COMMAND [OPTIONS]
 
 ${listRows(rows, width)}
 
-\`loom COMMAND --help\` tells more, \`loom --version\` prints the version.
+${more}
 `;
 }

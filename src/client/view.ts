@@ -385,6 +385,6 @@ export interface CheckpointView {
 export interface CompressionView {
   readonly beforeTokens: number;
   readonly afterTokens: number;
-  /** `summary`: the oldest turns were summarised; `drop`: they were left out. */
+  /** `summary`: the oldest turns were summarised; `drop`: they were left out; `cut`: results of tools were cut. */
   readonly method?: string;
 }

@@ -4,11 +4,14 @@
  *
  * Invariant: every character is looked at a bounded number of times, whatever the page.
  */
+import { setImmediate as turn } from "node:timers/promises";
 
 /** Their content is not for reading. */
 const SILENT: ReadonlySet<string> = new Set(
   "script style noscript template svg math iframe object canvas select textarea audio video".split(" "),
 );
+/** Those whose content is never markup, so that they reach to the end of a page that does not close them. */
+const RAW: ReadonlySet<string> = new Set(["script", "style", "textarea"]);
 const BLOCKS: ReadonlySet<string> = new Set([
   ..."address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr html".split(
     " ",
@@ -50,14 +53,49 @@ const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi;
 const HREF = /(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i;
 const MAX_HREF = 500;
 
+/** Tags after which others get their turn, and characters of what stands between two of them. */
+const TURN_TAGS = 2000;
+const TURN_CHARACTERS = 50_000;
+const MAX_ENTITY = 10;
+
 export function readHtml(html: string): string {
+  const steps = readInSteps(html);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same for a page that may be long: others get their turn. Throws the reason of the signal. */
+export async function readHtmlInTurns(html: string, signal: AbortSignal | undefined): Promise<string> {
+  const steps = readInSteps(html);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await turn();
+    signal?.throwIfAborted();
+  }
+}
+
+function* readInSteps(html: string): Generator<undefined, string> {
   const lines = new Lines();
+  /** Silent elements that nothing closes from here on. */
+  const unclosed = new Set<string>();
   let href: string | undefined;
   let preformatted = 0;
+  let tags = 0;
   const write = (text: string): void => (preformatted > 0 ? lines.writeAsIs(text) : lines.write(text));
   for (let at = 0; at < html.length;) {
+    tags += 1;
+    if (tags % TURN_TAGS === 0) yield;
     const open = html.indexOf("<", at);
-    write(decodeEntities(html.slice(at, open < 0 ? html.length : open)));
+    const until = open < 0 ? html.length : open;
+    while (at < until) {
+      const end = findSliceEnd(html, at, until);
+      write(decodeEntities(html.slice(at, end)));
+      if (end < until) yield;
+      at = end;
+    }
     if (open < 0) break;
     const { kind, name, attributes, end } = readTag(html, open);
     at = end;
@@ -65,7 +103,11 @@ export function readHtml(html: string): string {
     if (kind === "text" || kind === "other") continue;
     const isOpening = kind === "open";
     if (isOpening && SILENT.has(name)) {
-      at = findClosing(html, name, at);
+      if (attributes.endsWith("/") || unclosed.has(name)) continue;
+      const closing = findClosing(html, name, at);
+      if (closing !== undefined) at = closing;
+      else if (RAW.has(name)) break;
+      else unclosed.add(name);
       continue;
     }
     if (name === "pre") preformatted = Math.max(0, preformatted + (isOpening ? 1 : -1));
@@ -79,6 +121,14 @@ export function readHtml(html: string): string {
     if (isOpening && /^h[1-6]$/.test(name)) lines.write(`${"#".repeat(Number(name[1]))} `);
   }
   return lines.finish();
+}
+
+/** Not within an entity. */
+function findSliceEnd(html: string, from: number, until: number): number {
+  const end = from + TURN_CHARACTERS;
+  if (end >= until) return until;
+  const entity = html.lastIndexOf("&", end);
+  return entity > end - MAX_ENTITY ? entity : end;
 }
 
 /** Gathers lines. Parts are joined once, when the line ends: a page may be one line of many parts. */
@@ -170,12 +220,12 @@ function findEnd(html: string, from: number): number {
   return html.length;
 }
 
-/** Just after the tag that ends what is not for reading; the end of the page where it is missing. */
-function findClosing(html: string, name: string, from: number): number {
+/** Just after the tag that ends what is not for reading; undefined where it is missing. */
+function findClosing(html: string, name: string, from: number): number | undefined {
   for (let at = html.indexOf("</", from); at >= 0; at = html.indexOf("</", at + 2)) {
     if (html.slice(at + 2, at + 2 + name.length).toLowerCase() === name) return findEnd(html, at + 2);
   }
-  return html.length;
+  return undefined;
 }
 
 function findHref(attributes: string): string | undefined {

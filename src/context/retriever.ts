@@ -5,6 +5,8 @@
 export interface Retriever {
   /** For messages about it; `retriever` when absent. */
   readonly name?: string;
+  /** Below this score a passage has hardly to do with the question. Automatic context leaves it out; a tool shows it. */
+  readonly minScore?: number;
   /** The best passages first; none is an answer too. What it throws is told, and the run goes on without. */
   retrieve(query: string, options: RetrieveOptions): Promise<readonly Passage[]>;
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { showWarning } from "./show-warning.ts";
 
-export type OnError = (error: unknown, errorId: string) => void;
+export type OnError = (error: unknown, errorId: string) => unknown;
 
 export class ErrorReporter {
   readonly #onError: OnError | undefined;
@@ -24,11 +24,7 @@ export class ErrorReporter {
     if (known !== undefined) return known;
     const errorId = randomUUID();
     if (isObject) this.#ids.set(error, errorId);
-    try {
-      this.#onError?.(error, errorId);
-    } catch (cause) {
-      showWarning(cause);
-    }
+    guard(() => this.#onError?.(error, errorId), showWarning);
     return errorId;
   }
 
@@ -41,12 +37,21 @@ export class ErrorReporter {
 
   /** Calls each listener, and reports what one throws. */
   tell<T>(listeners: Iterable<(news: T) => void>, news: T): void {
-    for (const listener of listeners) {
-      try {
-        listener(news);
-      } catch (error) {
-        this.report(error);
-      }
-    }
+    for (const listener of listeners)
+      guard(
+        () => listener(news),
+        (error) => this.report(error),
+      );
+  }
+}
+
+/** What an asynchronous function rejects with is caught too: nobody waits for it, and it would end the process. */
+function guard(call: () => unknown, onError: (error: unknown) => void): void {
+  try {
+    const answer = call();
+    if (typeof answer === "object" && answer !== null && "then" in answer)
+      new Promise((resolve) => resolve(answer)).catch(onError);
+  } catch (error) {
+    onError(error);
   }
 }

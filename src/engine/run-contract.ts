@@ -1,7 +1,7 @@
 /**
  * What a run is asked for and answers with, and what it needs of its session.
  */
-import type { RunStatus, Settlement } from "../log/log.ts";
+import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
 import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent } from "../protocol/index.ts";
 import type { Draft, Pushed, PushOptions, Sequencer } from "./sequencer.ts";
 
@@ -16,6 +16,8 @@ export interface RunHost {
   onRefused(error: unknown): void;
   /** Tells the program of an error that is not to be shown, and gives the id under which it did. */
   report(error: unknown): string;
+  /** See `Session.onCommit`. */
+  onCommit(listener: (entries: readonly LogEntry[]) => void): () => void;
   /** The run wrote its last record. */
   onEnd(run: { readonly runId: string }): void;
 }

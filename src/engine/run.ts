@@ -5,7 +5,7 @@
  * Invariant: whatever is called in whatever order, the records it writes are a valid run, and `run_end` counts them.
  */
 import { given } from "../dialects/given.ts";
-import type { RunStatus } from "../log/log.ts";
+import type { LogEntry, RunStatus } from "../log/log.ts";
 import {
   type AnyEvent,
   type ErrorEvent,
@@ -108,6 +108,11 @@ export class Run {
 
   get status(): RunStatus {
     return this.#status;
+  }
+
+  /** Calls `listener` with what has become durable in its session, in order; returns how to stop it. */
+  onCommit(listener: (entries: readonly LogEntry[]) => void): () => void {
+    return this.#host.onCommit(listener);
   }
 
   /** Aborted when the run is cancelled, fails, or may write no more. */

@@ -102,6 +102,7 @@ export class Session implements AsyncDisposable {
       maxNameLength: this.#options.maxNameLength,
       onRefused: (error) => this.#reporter.reportRefusal(error),
       report: (error) => this.#reporter.report(error),
+      onCommit: (listener) => this.onCommit(listener),
       onEnd: ({ runId }) => this.#onEnd(runId),
     };
     this.#inbox = new Inbox(

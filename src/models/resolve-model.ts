@@ -23,7 +23,8 @@ export async function resolveModel(choice: ModelChoice, options: ResolveOptions 
   if (known === undefined && baseURL === undefined) throw createUnknown(name.provider, provider);
   const model = name.model ?? provider.model ?? "";
   if (model === "") throw new LoomError("unknown_model", `Say which model of ${name.provider}: "${name.provider}/…".`);
-  const apiKey = name.apiKey ?? readVariable(env, provider.keyVariable);
+  const given = name.apiKey === "" ? undefined : name.apiKey;
+  const apiKey = given ?? readVariable(env, provider.keyVariable);
   if (provider.needsKey && apiKey === undefined) throw createMissingKey(name.provider, provider);
   const headers = { ...name.headers };
   const opened = await provider.open({ model, apiKey, baseURL: checkAddress(baseURL), headers });

@@ -1,7 +1,13 @@
 /** Those who look on: callbacks, metrics, traces and logs, all projections of the log. */
 export { BaseCallback, type Callback, type CallbackEventType, type CallbackPayload } from "./callbacks/callback.ts";
 export { type CallbackObserver, type CallbackOptions, createCallbackObserver } from "./callbacks/callback-observer.ts";
-export { Observation, type ObservationOptions, type SessionTap } from "./observation.ts";
+export {
+  Observation,
+  type ObservationOptions,
+  type SessionTap,
+  type TapOptions,
+  type WatchedSession,
+} from "./observation.ts";
 export type { ObservedRun, Observer, RunObserver } from "./observer.ts";
 export { MetricsCollector, type MetricsCollectorOptions } from "./metrics/metrics-collector.ts";
 export type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics/metrics-summary.ts";

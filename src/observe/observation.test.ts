@@ -1,4 +1,5 @@
 // What observers are shown: every record of a run once, in order, live or read from the log, whatever other observers do.
+import { AsyncLocalStorage } from "node:async_hooks";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SAMPLES } from "../../test/sampling.ts";
@@ -95,7 +96,7 @@ describe("an observation", () => {
       observation.watchRun(source, "b"),
     ];
     source.commit(1, 6);
-    source.commit(5, 8);
+    source.commit(7, 8);
     for (const stop of stops) stop();
     expect(runs).toEqual([
       { runId: "a", ids: [1, 2, 3, 4], end: "over" },
@@ -108,12 +109,10 @@ describe("an observation", () => {
     const source = await createSource(TWO_RUNS);
     const observation = new Observation([observer]);
     const stop = observation.watchRun(source, "b");
-    const again = observation.watchRun(source, "b");
     source.commit(1, 6);
-    stop();
-    stop();
     expect(runs).toEqual([{ runId: "b", ids: [5, 6], end: undefined }]);
-    again();
+    stop();
+    stop();
     source.commit(7, 8);
     expect(runs).toEqual([{ runId: "b", ids: [5, 6], end: "left" }]);
   });
@@ -153,23 +152,130 @@ describe("an observation", () => {
     ]);
   });
 
-  it("lets go of the oldest of too many sessions, and shows it anew when it goes on", async () => {
+  it("keeps to the live runs of too many sessions, and shows others when one has ended", async () => {
     const { observer, runs } = createWitness();
     const log = new MemoryLog();
-    const observation = new Observation([observer], { maxSessions: 1 });
+    const errors: unknown[] = [];
+    const observation = new Observation([observer], { maxSessions: 1, onError: (error) => errors.push(error) });
     const tap = observation.tap(log);
-    const sessions = ["s", "t"].map((sessionId) => makeRun("a", { sessionId }));
+    const sessions = ["s", "t"].map((sessionId) => makeRun(`of ${sessionId}`, { sessionId }));
     for (const records of sessions) await writeRecords(log, records);
     const [one = [], other = []] = sessions.map((records) => records.map(createEntry));
     tap.onCommit(one.slice(0, 2));
-    tap.onCommit(other.slice(0, 2));
+    tap.onCommit(other.slice(0, 1));
+    tap.onCommit(other.slice(1, 2));
     tap.onCommit(one.slice(2));
+    tap.onCommit(other.slice(2));
     await observation.idle();
     expect(runs).toEqual([
-      { runId: "a", ids: [1, 2], end: "left" },
+      { runId: "of s", ids: [1, 2, 3, 4], end: "over" },
+      { runId: "of t", ids: [-1, -2, 3, 4], end: "over" },
+    ]);
+    expect(errors).toMatchObject([{ code: "too_many_open", details: { limit: 1 } }]);
+    expect(() => new Observation([], { maxSessions: 0 })).toThrow(/maxSessions/);
+  });
+
+  it("tells a session that was made anew under its name from the old one", async () => {
+    const { observer, runs } = createWitness();
+    const observation = new Observation([observer]);
+    const shared = observation.tap(new MemoryLog());
+    const log = new MemoryLog();
+    // By one tap for all, or by taps of their own; nobody has heard that the old ones are gone.
+    for (const tap of [shared, shared, observation.tap(log), observation.tap(log)]) {
+      tap.onCommit(TWO_RUNS.slice(0, 6).map(createEntry));
+      tap.onCommit(TWO_RUNS.slice(6).map(createEntry));
+      await Promise.resolve();
+    }
+    const [over, left] = [runs.splice(0), makeRun("left").slice(0, 2).map(createEntry)];
+    shared.onCommit(left);
+    shared.onCommit(makeRun("new").map(createEntry));
+    expect(runs).toEqual([
+      { runId: "left", ids: [1, 2], end: "left" },
+      { runId: "new", ids: [1, 2, 3, 4], end: "over" },
+    ]);
+    await observation.idle();
+    expect(over).toEqual(
+      Array.from({ length: 4 }, () => [
+        { runId: "a", ids: [1, 2, 3, 4], end: "over" },
+        { runId: "b", ids: [5, 6, 7, 8], end: "over" },
+      ]).flat(),
+    );
+  });
+
+  it("shows an observer a run once, by however many observations it is looked at", async () => {
+    const [shared, own] = [createWitness(), createWitness()];
+    const source = await createSource(TWO_RUNS);
+    const server = new Observation([shared.observer]);
+    const observation = new Observation([shared.observer, own.observer]);
+    source.onCommit(server.tap(source.log).onCommit);
+    source.onCommit(observation.tap(source.log).onCommit);
+    source.commit(2, 2);
+    source.commit(3, 6);
+    source.commit(7, 8);
+    await Promise.all([server.idle(), observation.idle()]);
+    const all = [
+      { runId: "a", ids: [-1, 2, 3, 4], end: "over" },
+      { runId: "b", ids: [5, 6, 7, 8], end: "over" },
+    ];
+    for (const { runs } of [shared, own])
+      expect(runs.toSorted((a, b) => (a.runId ?? "").localeCompare(b.runId ?? ""))).toEqual(all);
+  });
+
+  it("goes on with a session that was taken over before its old writer has heard of it", async () => {
+    const { observer, runs } = createWitness();
+    const source = await createSource(TWO_RUNS.slice(0, 4));
+    const [before, after] = [new Observation([observer]), new Observation([observer])];
+    before.tap(source.log).onCommit(TWO_RUNS.slice(0, 2).map(createEntry));
+    after.tap(source.log).onCommit(TWO_RUNS.slice(2, 4).map(createEntry));
+    await after.idle();
+    expect(runs).toEqual([
       { runId: "a", ids: [1, 2], end: "left" },
       { runId: "a", ids: [-1, -2, 3, 4], end: "over" },
     ]);
+  });
+
+  it("passes over runs that another watches by themselves, if it is told to", async () => {
+    const [one, other] = [createWitness(), createWitness()];
+    const source = await createSource(TWO_RUNS);
+    source.onCommit(new Observation([one.observer]).tap(source.log, { others: false }).onCommit);
+    const stop = new Observation([other.observer]).watchRun(source, "a");
+    source.commit(1, 2);
+    stop();
+    source.commit(3, 8);
+    expect(one.runs).toEqual([{ runId: "b", ids: [5, 6, 7, 8], end: "over" }]);
+    expect(other.runs).toEqual([{ runId: "a", ids: [1, 2], end: "left" }]);
+  });
+
+  it("shows a run that was begun here whole, though it is met in its middle", async () => {
+    const { observer, runs } = createWitness();
+    const source = await createSource(TWO_RUNS);
+    const observation = new Observation([observer]);
+    observation.watchRun(source, "a", { isBegun: true });
+    source.commit(3, 4);
+    await observation.idle();
+    expect(runs).toEqual([{ runId: "a", ids: [1, 2, 3, 4], end: "over" }]);
+  });
+
+  it("calls observers in its own asynchronous context, and whoever asks for a run in theirs", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen: string[] = [];
+    const look = (where: string) => () => void seen.push(`${where} ${storage.getStore()}`);
+    const observer: Observer = {
+      name: "witness",
+      expectRun: look("expect"),
+      openRun: () => ({ take: look("take"), close: look("close") }),
+    };
+    const source = await createSource(TWO_RUNS);
+    const observation = storage.run("server", () => new Observation([observer]));
+    const tap = observation.tap(source.log);
+    source.onCommit(tap.onCommit);
+    await storage.run("Bob", async () => {
+      observation.expectRun({ sessionId: "s", runId: "b" });
+      source.commit(2, 5);
+      await observation.idle();
+      tap.onEnd("s");
+    });
+    expect([...new Set(seen)]).toEqual(["expect Bob", "take server", "close server"]);
   });
 });
 

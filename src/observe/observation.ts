@@ -1,17 +1,23 @@
 /**
- * Brings committed records to observers, run by run: live from the sessions of this process, or from a log that was
- * written before. It stands between runs and those who look at them: nothing an observer does reaches the run.
+ * Brings committed records to observers, run by run, live from the sessions of this process. It stands between runs and
+ * those who look at them: nothing an observer does reaches the run, and nothing of whoever happens to write a record
+ * reaches the observer: it is called in the asynchronous context in which the observation was made.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log, LogEntry } from "../log/log.ts";
-import { BoundedMap } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { assertLimit } from "./assert-limit.ts";
 import { Audience } from "./audience.ts";
 import type { ObservedRun, Observer } from "./observer.ts";
-import { SessionWatch } from "./session-watch.ts";
+import { SessionWatch, type SessionWatchHost } from "./session-watch.ts";
 
 export interface ObservationOptions {
-  /** Told of what observers throw, once per observer, and of a log that cannot be read. */
+  /** Told of what observers throw, once per observer, of a log that cannot be read, and once of too many sessions. */
   readonly onError?: (error: unknown) => void;
-  /** Sessions observed at once; beyond that the oldest is let go of, and met anew with its next record. */
+  /**
+   * Sessions observed at once; 10,000 when absent. Beyond that one without a live run makes room; where there is none, the
+   * new one is not observed (`too_many_open`).
+   */
   readonly maxSessions?: number;
 }
 
@@ -21,60 +27,91 @@ export interface SessionTap {
   readonly onEnd: (sessionId: string) => void;
 }
 
+export interface TapOptions {
+  /** False passes over runs that somebody else watches by themselves, with `watchRun`. */
+  readonly others?: boolean;
+}
+
+/** What a run is watched by: its session, say. */
+export interface WatchedSession {
+  readonly log: Log;
+  readonly sessionId: string;
+  onCommit(listener: (entries: readonly LogEntry[]) => void): () => void;
+}
+
 const MAX_SESSIONS = 10_000;
+const INERT_TAP: SessionTap = { onCommit: () => undefined, onEnd: () => undefined };
+
+/** Runs that are watched by themselves, and by whom. An entry goes when the watching stops. */
+const CLAIMS = new WeakMap<Log, Map<string, Observation>>();
 
 export class Observation {
   readonly #audience: Audience;
   readonly #maxSessions: number;
-  /** By log: sessions of two logs may have one name. */
-  readonly #watches = new WeakMap<Log, BoundedMap<SessionWatch>>();
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
+  readonly #watches = new Set<SessionWatch>();
+  /** Those without a live run. */
+  readonly #idle = new Set<SessionWatch>();
   readonly #readings = new Set<Promise<void>>();
+  #isFull = false;
 
   constructor(observers: readonly Observer[], { onError, maxSessions = MAX_SESSIONS }: ObservationOptions = {}) {
     this.#audience = new Audience(observers, onError);
-    this.#maxSessions = maxSessions;
+    this.#maxSessions = assertLimit("maxSessions", maxSessions, 1);
   }
 
   /** For all sessions of a log that this process opens. */
-  tap(log: Log): SessionTap {
-    if (this.#audience.observers.length === 0) return { onCommit: () => undefined, onEnd: () => undefined };
-    const self = {};
+  tap(log: Log, { others = true }: TapOptions = {}): SessionTap {
+    if (this.#audience.observers.length === 0) return INERT_TAP;
+    const watches = new Map<string, SessionWatch>();
+    const take = (entries: readonly LogEntry[]): void => {
+      const [first] = entries;
+      if (first === undefined) return;
+      const { session_id: sessionId, event_id: id } = first.record.envelope;
+      // Ids only grow: this is another session, made anew under the name of one that was deleted.
+      if (id <= (watches.get(sessionId)?.lastId ?? 0)) watches.get(sessionId)?.end();
+      const watch =
+        watches.get(sessionId) ??
+        this.#open({
+          log,
+          sessionId,
+          isAllNew: false,
+          isWanted: (runId) => others || runId === undefined || this.#isFree(log, sessionId, runId),
+          onEnd: () => watches.delete(sessionId),
+        });
+      if (watch === undefined) return;
+      watches.set(sessionId, watch);
+      watch.take(entries);
+    };
     return {
-      onCommit: (entries) => {
-        const [first] = entries;
-        if (first === undefined) return;
-        const watch = this.#watch(log, first.record.envelope.session_id);
-        watch.addTap(self);
-        watch.take(entries);
-      },
-      onEnd: (sessionId) => {
-        this.#watches.get(log)?.get(sessionId)?.removeTap(self);
-        this.#forget(log, sessionId);
-      },
+      onCommit: (entries) => this.#inOwnContext(take, entries),
+      onEnd: (sessionId) => this.#inOwnContext(() => watches.get(sessionId)?.end()),
     };
   }
 
-  /** For one run of a session that was opened without: from before it starts to its end. Gives what stops it. */
-  watchRun(
-    session: {
-      readonly log: Log;
-      readonly sessionId: string;
-      onCommit(listener: (entries: readonly LogEntry[]) => void): () => void;
-    },
-    runId: string,
-  ): () => void {
-    if (this.#audience.observers.length === 0) return () => undefined;
+  /**
+   * For one run of a session that was opened without: to its end. `isBegun`: it was begun in this process before, and
+   * nothing of it was shown. Gives what stops it.
+   */
+  watchRun(session: WatchedSession, runId: string, { isBegun = false } = {}): () => void {
     const { log, sessionId } = session;
-    const watch = this.#watch(log, sessionId);
-    watch.addRun(runId);
-    const unlisten = session.onCommit((entries) => watch.take(entries));
-    let isStopped = false;
+    if (this.#audience.isShown(log, { sessionId, runId })) return () => undefined;
+    const watch = this.#open({
+      log,
+      sessionId,
+      isAllNew: isBegun,
+      isWanted: (id) => id === runId,
+      onEnd: () => undefined,
+    });
+    if (watch === undefined) return () => undefined;
+    // It has a live run, or will have one.
+    this.#idle.delete(watch);
+    const unclaim = this.#claim(log, sessionId, runId);
+    const unlisten = session.onCommit((entries) => this.#inOwnContext(() => watch.take(entries)));
     return () => {
-      if (isStopped) return;
-      isStopped = true;
       unlisten();
-      watch.removeRun(runId);
-      this.#forget(log, sessionId);
+      unclaim();
+      this.#inOwnContext(() => watch.end());
     };
   }
 
@@ -88,29 +125,49 @@ export class Observation {
     while (this.#readings.size > 0) await Promise.all(this.#readings);
   }
 
-  #watch(log: Log, sessionId: string): SessionWatch {
-    let watches = this.#watches.get(log);
-    if (watches === undefined) {
-      watches = new BoundedMap<SessionWatch>(this.#maxSessions, (watch) => watch.end());
-      this.#watches.set(log, watches);
-    }
-    return watches.getOrCreate(
-      sessionId,
-      () =>
-        new SessionWatch({
-          log,
-          sessionId,
-          audience: this.#audience,
-          onReading: (reading) => {
-            this.#readings.add(reading);
-            void reading.finally(() => this.#readings.delete(reading));
-          },
-        }),
-    );
+  #open(host: Omit<SessionWatchHost, "audience" | "onReading" | "onBusy">): SessionWatch | undefined {
+    if (this.#watches.size >= this.#maxSessions && !this.#makeRoom()) return undefined;
+    const watch = new SessionWatch({
+      ...host,
+      audience: this.#audience,
+      onReading: (reading) => {
+        this.#readings.add(reading);
+        void reading.finally(() => this.#readings.delete(reading));
+      },
+      onBusy: (isBusy) => void (isBusy ? this.#idle.delete(watch) : this.#idle.add(watch)),
+      onEnd: () => {
+        this.#watches.delete(watch);
+        this.#idle.delete(watch);
+        host.onEnd();
+      },
+    });
+    this.#watches.add(watch);
+    this.#idle.add(watch);
+    return watch;
   }
 
-  #forget(log: Log, sessionId: string): void {
-    const watches = this.#watches.get(log);
-    if (watches?.get(sessionId)?.isUnused === true) watches.delete(sessionId);
+  #makeRoom(): boolean {
+    const [oldest] = this.#idle;
+    oldest?.end();
+    if (oldest !== undefined || this.#isFull) return oldest !== undefined;
+    this.#isFull = true;
+    const limit = this.#maxSessions;
+    this.#audience.report(new LoomError("too_many_open", `${limit} sessions are observed already`, { limit }));
+    return false;
+  }
+
+  #claim(log: Log, sessionId: string, runId: string): () => void {
+    let claims = CLAIMS.get(log);
+    if (claims === undefined) CLAIMS.set(log, (claims = new Map<string, Observation>()));
+    const key = JSON.stringify([sessionId, runId]);
+    if (!claims.has(key)) claims.set(key, this);
+    return () => {
+      if (claims.get(key) === this) claims.delete(key);
+    };
+  }
+
+  #isFree(log: Log, sessionId: string, runId: string): boolean {
+    const owner = CLAIMS.get(log)?.get(JSON.stringify([sessionId, runId]));
+    return owner === undefined || owner === this;
   }
 }

@@ -4,12 +4,14 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
+import { assertPosition, unknownSession } from "../log/rules.ts";
 import { BoundedMap, LoomError, type StampedRecord } from "../protocol/index.ts";
+import { createCompletion } from "./complete-records.ts";
 
 export interface ReplayOptions {
   /** Only this run. Code `unknown_run`. */
   readonly runId?: string;
-  /** The id of the last record that was told already; 0, the beginning, when absent. */
+  /** The id of the last record that was told already; 0, the beginning, when absent. `cursor_invalid`, `cursor_ahead`. */
   readonly after?: number;
   /** Stops it; the replay rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -30,9 +32,11 @@ export async function* replayRecords(
 ): AsyncGenerator<ReplayedRecord, void, undefined> {
   const { from, to } = await findRange(log, sessionId, runId, after);
   signal?.throwIfAborted();
+  const complete = createCompletion();
   const goesOn = createRunCheck(log, sessionId, after);
   for await (const { records } of followRecords(log, sessionId, { after: from, signal })) {
-    for (const record of records) {
+    for (const stored of records) {
+      const record = complete(stored);
       const { event_id, run_id } = record.envelope;
       if (event_id > to) return;
       if (runId !== undefined && run_id !== runId) continue;
@@ -59,6 +63,10 @@ function createRunCheck(log: Log, sessionId: string, after: number) {
 }
 
 async function findRange(log: Log, sessionId: string, runId: string | undefined, after: number) {
+  const session = await log.getSession(sessionId);
+  if (session === undefined) throw unknownSession(sessionId);
+  const { firstId, lastId } = session;
+  assertPosition(sessionId, after, 1, lastId);
   if (runId !== undefined) {
     const run = await log.getRun(sessionId, runId);
     if (run === undefined)
@@ -68,6 +76,5 @@ async function findRange(log: Log, sessionId: string, runId: string | undefined,
   const to = Number.POSITIVE_INFINITY;
   if (after > 0) return { from: Math.min(await log.findFoldStart(sessionId, after), after + 1) - 1, to };
   // What was pruned can be told no more.
-  const { firstId = 1 } = (await log.getSession(sessionId)) ?? {};
   return { from: firstId - 1, to };
 }

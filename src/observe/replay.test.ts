@@ -89,6 +89,51 @@ describe("callbacks of a recorded session", () => {
     );
   });
 
+  it("are not begun anywhere but within the session", async () => {
+    const { callback, told } = createWitness();
+    const log = await record("a");
+    for (const [after, code] of [
+      [5, "cursor_ahead"],
+      [-1, "cursor_invalid"],
+      [1.5, "cursor_invalid"],
+      [Number.NaN, "cursor_invalid"],
+      ["1" as unknown as number, "cursor_invalid"],
+    ] as const)
+      await expect(replayCallbacks(log, "s", [callback], { after })).rejects.toMatchObject({ code });
+    await replayCallbacks(log, "s", [callback], { after: 4 });
+    expect(told).toEqual([]);
+  });
+
+  it("are told of runs that are named only where they begin, each by itself", async () => {
+    const log = new MemoryLog();
+    const runs = ["a", "b"].flatMap((runId, index) => makeRun(runId, { after: index * 4, ts: 1000 }));
+    await writeRecords(
+      log,
+      runs.map(({ envelope: { run_id: _run, ts, ...envelope }, event }) => ({
+        envelope: event.type === "run_start" ? { ...envelope, ts: ts ?? 0 } : envelope,
+        event,
+      })),
+    );
+    const { callback, told } = createWitness();
+    await replayCallbacks(log, "s", [callback]);
+    expect(told.map(({ type, request_id, ts }) => [type, request_id, ts])).toEqual([
+      ["request_start", "a", 1],
+      ["agent_finish", "a", 1],
+      ["request_start", "b", 1],
+      ["agent_finish", "b", 1],
+    ]);
+    const shown: string[] = [];
+    const observer: Observer = {
+      name: "witness",
+      openRun: ({ runId }) => ({
+        take: ({ envelope }) => shown.push(`${runId} ${envelope.run_id}`),
+        close: (isLeft) => shown.push(`${runId} ${isLeft ? "left" : "over"}`),
+      }),
+    };
+    await replayObservers(log, "s", [observer]);
+    expect(shown).toEqual(["a", "b"].flatMap((run) => [...Array<string>(4).fill(`${run} ${run}`), `${run} over`]));
+  });
+
   it("are let go of when it is stopped, even if they hang", async () => {
     const log = await record("a");
     const stop = new AbortController();

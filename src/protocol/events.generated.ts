@@ -477,8 +477,8 @@ export interface CompressionAppliedEvent {
   readonly before_tokens: number;
   /** Tokens after */
   readonly after_tokens: number;
-  /** How: the oldest turns were summarised, or left out whole since no summary could be had */
-  readonly method?: "summary" | "drop" | (string & {});
+  /** How: the oldest turns were summarised, or left out whole since no summary could be had, or results of tools were cut */
+  readonly method?: "summary" | "drop" | "cut" | (string & {});
   /** Messages that are no longer sent */
   readonly covered_messages?: number;
   /** Digest of those messages: tells where the summary fits */
@@ -664,7 +664,7 @@ export const LOOM_EVENT_FORMS = {
   "todo_update": "001 §8#list_id:s item_id:s completed?b text?s",
   "error": "001 §8#message:s code?s stage?~llm_generate|llm_generate_with_tools|llm_stream|tool_execute|iteration_limit|retrieval|compression error_type?=validation|execution|timeout|system recoverable?b call_id?s details?m",
   "retrieval_complete": "001 §8#doc_count:i0 query?s sources?[{title:s uri?s snippet?s score?n ref?i0 first_line?i0 last_line?i0}",
-  "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0 method?~summary|drop covered_messages?i0 covered_digest?s summary?s",
+  "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0 method?~summary|drop|cut covered_messages?i0 covered_digest?s summary?s",
   "llm_start": "001 §8#llm_call_id:s model?s attempt?i0",
   "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s error_code?s duration_ms?n0",
   "foreign": "001 §8#dialect:s frame:j",

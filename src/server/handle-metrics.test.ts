@@ -30,5 +30,9 @@ describe("the page of metrics", () => {
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain("secret");
     expect(onError).toHaveBeenCalledOnce();
+    const deaf = (): never => {
+      throw new Error("nobody");
+    };
+    expect((await createMetricsHandler(register, { onError: deaf })(new Request(ADDRESS))).status).toBe(500);
   });
 });

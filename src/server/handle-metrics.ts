@@ -3,6 +3,7 @@
  * metric, and not who may read: whoever mounts it decides that.
  */
 import type { PrometheusRegister } from "../observe/index.ts";
+import { shield } from "../observe/shield.ts";
 
 export interface MetricsHandlerOptions {
   /** Told of what went wrong when the text was made; the scraper is told nothing but that. */
@@ -25,7 +26,10 @@ export function createMetricsHandler(
         headers: { "content-type": register.contentType, "cache-control": "no-store" },
       });
     } catch (error) {
-      onError?.(error);
+      shield(
+        () => onError?.(error),
+        () => undefined,
+      );
       return new Response("the metrics could not be written\n", { status: 500 });
     }
   };

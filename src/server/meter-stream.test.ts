@@ -244,6 +244,43 @@ describe("a meter", () => {
     expect(onError).toHaveBeenCalledTimes(2 + 3);
   });
 
+  it("that fails later harms no stream, even where nobody can be told", async () => {
+    const reject = (() => Promise.reject(new Error("meter"))) as () => never;
+    const late = { send: reject, close: reject };
+    const meters: StreamMeter[] = [
+      { openStream: () => late, refuseStream: reject, closeSlowReader: reject },
+      { openStream: reject, refuseStream: reject, closeSlowReader: reject },
+    ];
+    for (const meter of [...meters, joinStreamMeters(...meters)]) {
+      const onError = vi.fn(() => {
+        throw new Error("nobody");
+      });
+      const { ask } = await createDoor({ meter, onError });
+      expect((await (await ask("")).text()).match(/^data: /gm)).toHaveLength(8);
+      expect((await ask("?after=99")).status).toBe(416);
+      await vi.waitFor(() => expect(onError.mock.calls.length).toBeGreaterThanOrEqual(3));
+    }
+  });
+
+  it("that throws keeps those it was joined with from nothing", async () => {
+    const fail = (): never => {
+      throw new Error("meter");
+    };
+    const [before, after] = [new MetricsCollector(), new MetricsCollector()];
+    const worst = { openStream: fail, refuseStream: fail, closeSlowReader: fail };
+    const bad = { ...worst, openStream: () => ({ send: fail, close: fail }) };
+    const meter = joinStreamMeters(before, worst, bad, after);
+    const onError = vi.fn();
+    const { ask } = await createDoor({ meter, onError });
+    await (await ask("?after=6")).text();
+    await ask("?after=99");
+    expect(() => meter.closeSlowReader()).toThrow("meter");
+    const told = { opened: 1, open: 0, frames: 2, refused: 1, slowReadersClosed: 1, closed: { end: 1 } };
+    expect(streams(before)).toMatchObject(told);
+    expect(streams(after)).toEqual(streams(before));
+    expect(onError).toHaveBeenCalledTimes(3);
+  });
+
   it("can be made of several", async () => {
     const [one, two] = [new MetricsCollector(), new MetricsCollector()];
     const { ask } = await createDoor({ meter: joinStreamMeters(one, two) });

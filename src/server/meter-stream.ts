@@ -2,10 +2,11 @@
  * Tells a meter of the streams of a server, if there is one. It finds out what kind of asking it was, and which bytes
  * were in the log already; it sends nothing itself.
  *
- * Invariant: what a meter throws is reported and harms no stream.
+ * Invariant: what a meter throws, at once or later, is reported and harms no stream.
  */
 import { parseCursor, type StreamFrame, type StreamOptions } from "../log/index.ts";
 import type { StreamEnd, StreamMeter, StreamOpening, StreamTally } from "../observe/index.ts";
+import { shield } from "../observe/shield.ts";
 import { isLoomError } from "../protocol/index.ts";
 import type { OpenedStream } from "./stream-place.ts";
 
@@ -46,13 +47,13 @@ export function meterStream(
         const old = isReplaying ? countUpTo(frames, lastId) : 0;
         isReplaying = old === frames.length;
         const replayed = isReplaying ? bytes : old === 0 ? 0 : countBytes(frames.slice(0, old));
-        tally?.send(frames.length, bytes, replayed);
+        return tally?.send(frames.length, bytes, replayed);
       }),
     close: (end) =>
       guard(options, () => {
         const open = tally;
         tally = undefined;
-        open?.close(end);
+        return open?.close(end);
       }),
   };
 }
@@ -86,10 +87,11 @@ function countUpTo(frames: readonly StreamFrame[], eventId: number): number {
   return Math.max(0, first);
 }
 
-function guard(options: Metering, act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    options.onError?.(error);
-  }
+function guard({ onError }: Metering, act: () => unknown): void {
+  shield(act, (error) =>
+    shield(
+      () => onError?.(error),
+      () => undefined,
+    ),
+  );
 }

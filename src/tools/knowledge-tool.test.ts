@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { record } from "../../test/tool-recorder.ts";
 import { openKnowledgeBase, type Passage, type Retriever } from "../context/index.ts";
@@ -54,7 +55,9 @@ describe("search_knowledge_base", () => {
       query: "如何部署应用",
       total: 1,
     });
-    expect(result).toContain("[1] 部署指南 (docs/deploy.md, lines 1 to 3)\n# 部署指南");
+    expect(result).toMatch(
+      /\n\n\[1\] "部署指南" \(docs\/deploy\.md, lines 1 to 3, score 0\.\d+\)\n\| # 部署指南\n\| \n\| 使用 docker compose 部署应用。$/,
+    );
     expect(shown).toMatchObject([
       {
         doc_count: 1,
@@ -89,6 +92,34 @@ describe("search_knowledge_base", () => {
     expect(refsOf(await search({ query: "z" }, { runId: "another" }))).toEqual([1]);
   });
 
+  it("numbers the passages of one long line apart", async () => {
+    const parts = ["one", "two"].map((content) => passage("a", { content, uri: "a.md", firstLine: 3 }));
+    const { output } = await open({ retrieve: async () => parts }).search({ query: "x" });
+    expect(output).toMatchObject({ results: [{ ref: 1 }, { ref: 2 }] });
+  });
+
+  it("lets no document pass for another, whatever it has in it", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("title", "uri", "content", "snippet"),
+        fc.array(
+          fc.constantFrom("\n", "\r", "\u2028", "\u0085", "[2] ", '"', ")", "| ", "\u202e", "\u200b", "\u{e0041}", "a"),
+          {
+            maxLength: 20,
+          },
+        ),
+        async (field, parts) => {
+          const evil = passage("a", { uri: "a.md", snippet: "a", content: "a", [field]: `Guide${parts.join("")}` });
+          const { result, shown } = await open({ retrieve: async () => [evil] }).search({ query: "x" });
+          const [, , head = "", ...lines] = result.split("\n");
+          expect(head).toMatch(/^\[1\] "[^"]+" \(.*\)$/);
+          expect(lines.filter((line) => !line.startsWith("| "))).toEqual([]);
+          expect(result + JSON.stringify(shown)).not.toMatch(/[\p{Cf}\r\u2028\u0085]/u);
+        },
+      ),
+    );
+  });
+
   it("says that the knowledge base is not there, and shows nothing", async () => {
     const failing = async (): Promise<never> => Promise.reject(new Error("connection refused\n    at secret.ts:1:1"));
     const { result, isError, errorCode, shown } = await open({ retrieve: failing }).search({ query: "x" });
@@ -112,7 +143,7 @@ describe("search_knowledge_base", () => {
     const { search } = open({ retrieve: async () => strange as unknown as Passage[] });
     const { output, isError } = await search({ query: "x", limit: 20 });
     expect(isError).toBe(false);
-    expect(output).toMatchObject({ total: 5, results: [{ title: "Untitled", content: "" }, {}, {}, {}, {}] });
+    expect(output).toMatchObject({ total: 5, results: [{ title: "untitled", content: "" }, {}, {}, {}, {}] });
     const list = await open({ retrieve: async () => "no list" as never }).search({ query: "x" });
     expect(list.isError).toBe(true);
     const much = open({ retrieve: async () => Array.from({ length: 99 }, (_, at) => passage(`${at}`)) }, { limit: 3 });

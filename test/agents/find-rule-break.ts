@@ -7,6 +7,8 @@ export function findRuleBreak(messages: readonly ModelMessage[]): string | undef
   for (const [index, message] of messages.entries()) {
     const where = `message ${index} (${message.role})`;
     if (message.content.length === 0) return `${where} is empty`;
+    // Some servers take no two of one voice side by side.
+    if (message.role === messages[index - 1]?.role) return `${where} follows another of its role`;
     if (message.role === "system") {
       if (index > 0) return `${where} is not the first`;
       continue;

@@ -174,7 +174,7 @@ export const QUESTIONS: readonly (readonly [query: string, uri: string])[] = [
   ["忘记密码怎么办", "zh/密码"],
   ["泡茶的水温", "zh/茶"],
   ["茶", "zh/茶"],
-  ["面条怎么做", "zh/面条"],
+  ["手擀面怎么做", "zh/面条"],
   ["为什么一天有两次涨潮", "zh/月亮"],
   ["火山喷发的原因", "zh/火山"],
   ["叶子为什么是绿色的", "zh/光合"],
@@ -189,4 +189,46 @@ export const QUESTIONS: readonly (readonly [query: string, uri: string])[] = [
   ["长城是怎么修建的", "zh/长城"],
   ["新员工第一天做什么", "zh/入职"],
   ["自行车轮胎漏气", "zh/自行车"],
+];
+
+/** Asked of the handbook and the guides together, with the page that must come first. */
+export const PAGE_QUESTIONS: readonly (readonly [query: string, page: string])[] = [
+  ["callbacks", "guides/use-callbacks.md"],
+  ["how to write a tool", "guides/write-a-tool.md"],
+  ["how do I use metrics", "guides/use-metrics.md"],
+  ["build a graph", "guides/build-a-graph.md"],
+  ["MCP servers", "guides/use-mcp-servers.md"],
+  ["compress long prompts", "guides/compress-prompts.md"],
+  ["traces with opentelemetry", "guides/use-traces-and-logs.md"],
+  ["follow a session", "guides/follow-a-session.md"],
+  ["how does resume work", "handbook/en/resume-and-durability.md"],
+  ["how do I deploy it", "handbook/en/deployment-guide.md"],
+  ["What is Loom?", "handbook/en/what-is-loom.md"],
+  ["Loom 是什么", "handbook/zh/what-is-loom.md"],
+  ["如何恢复运行", "handbook/zh/resume-and-durability.md"],
+  ["备份存储", "handbook/zh/backup-and-upkeep.md"],
+  ["怎么审批工具", "handbook/zh/tools-and-approval.md"],
+  ["知识库支持哪些格式", "handbook/zh/knowledge-base.md"],
+  ["指标有哪些", "handbook/zh/observe.md"],
+  ["断线的读者怎么办", "handbook/zh/resume-and-durability.md"],
+];
+
+/** What is said to an agent and has nothing to do with its documents. */
+export const SMALL_TALK: readonly string[] = [
+  "hello",
+  "hi there",
+  "how are you",
+  "thanks!",
+  "What is the capital of France?",
+  "write a poem about the sea",
+  "tell me a joke",
+  "who won the world cup in 1998",
+  "1+1",
+  "what time is it",
+  "你好",
+  "谢谢",
+  "你是谁",
+  "帮我写一首诗",
+  "讲个笑话",
+  "推荐一部电影",
 ];

@@ -1,12 +1,17 @@
 // How good the answers are: a library in two languages, questions, and the document that should come first. What is
 // reached is held; a change of the ranking that loses some of it must show here.
+import { join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type KnowledgeBase, openKnowledgeBase } from "../../src/context/index.ts";
-import { CORPUS, QUESTIONS } from "./corpus.ts";
+import { readQuery } from "../../src/context/knowledge-base/query-terms.ts";
+import { readTerms } from "../../src/context/knowledge-base/read-terms.ts";
+import { packageRoot } from "../source-files.ts";
+import { CORPUS, PAGE_QUESTIONS, QUESTIONS, SMALL_TALK } from "./corpus.ts";
 
 describe("the quality of retrieval", () => {
   let base: KnowledgeBase;
   const ranks = new Map<string, number>();
+  const scores = new Map<string, number>();
 
   beforeAll(async () => {
     base = await openKnowledgeBase(":memory:");
@@ -14,6 +19,7 @@ describe("the quality of retrieval", () => {
     for (const [query, uri] of QUESTIONS) {
       const hits = await base.search(query, { limit: 5 });
       ranks.set(query, hits.findIndex((hit) => hit.uri === uri) + 1);
+      scores.set(query, hits.find((hit) => hit.uri === uri)?.score ?? 0);
     }
     return () => base.close();
   });
@@ -38,6 +44,41 @@ describe("the quality of retrieval", () => {
     expect(missed).toEqual([]);
   });
 
+  it("has a score above the least, which does not depend on how much else is there", async () => {
+    const low = QUESTIONS.filter(([query]) => (scores.get(query) ?? 0) < base.minScore);
+    expect(low).toEqual([]);
+    const [best] = await base.search("quantum chromodynamics of bread");
+    // One word of three is there.
+    expect(best?.uri).toBe("en/sourdough");
+    expect(best?.score).toBeLessThan(0.4);
+  });
+
+  it.each([
+    ["请求", "每个请求都要签名，请求超时后重试。", "求职者求和求解。"],
+    ["申请", "员工可以提出申请。", "申报税款，申诉。"],
+    ["目的地", "到达目的地之后休息。", "地址和地方，地图。"],
+    ["着火", "厨房着火了怎么办。", "火山喷发。火星。"],
+    ["酒吧", "附近的酒吧很多。", "酒店预订。"],
+    ["C#", "Written in C#.", "Written in C and C++."],
+    ["parser", "The XMLParser reads.", "It reads a pair."],
+    ["how do I authenticate", "Authentication is by token.", "The author is known."],
+  ])("finds %j in its words alone", async (query, right, wrong) => {
+    await using small = await openKnowledgeBase(":memory:");
+    await small.addText({ uri: "wrong", text: wrong });
+    await small.addText({ uri: "right", text: right });
+    expect((await small.search(query)).map(({ uri }) => uri)).toEqual(["right"]);
+  });
+
+  it.each([
+    ["before", (question: string, rest: string) => `${question}\n${rest}`],
+    ["behind", (question: string, rest: string) => `${rest}\n${question}`],
+  ])("finds what is asked %s a long paste", async (_where, join) => {
+    const paste = Array.from({ length: 900 }, (_, at) => `tok${at.toString(36)}q`).join(" ");
+    const [best] = await base.search(join("How do I restore the database backup?", paste));
+    expect(best?.uri).toBe("en/backup");
+    expect(best?.score).toBeGreaterThanOrEqual(base.minScore);
+  });
+
   it("finds nothing for what no document is about", async () => {
     for (const query of ["quantum chromodynamics", "量子色动力学", "ヴァイオリン", "zzzzqqq"])
       expect(await base.search(query)).toEqual([]);
@@ -57,5 +98,58 @@ describe("the quality of retrieval", () => {
     const [hit] = await base.search("如何恢复数据库");
     expect(hit?.snippet).toContain("恢复");
     expect(hit).toMatchObject({ title: "数据库备份", firstLine: 1, lastLine: 4 });
+  });
+});
+
+describe("the quality of retrieval from the documents of this package", () => {
+  let pages: KnowledgeBase;
+  let all: KnowledgeBase;
+  const docs = join(packageRoot, "docs");
+
+  beforeAll(async () => {
+    pages = await openKnowledgeBase(":memory:");
+    all = await openKnowledgeBase(":memory:");
+    for (const folder of ["handbook", "guides"]) await pages.add(join(docs, folder));
+    await all.add(docs);
+    return async () => {
+      await pages.close();
+      await all.close();
+    };
+  });
+
+  it("has the right page first", async () => {
+    for (const [query, page] of PAGE_QUESTIONS) {
+      const [hit] = await pages.search(query);
+      expect([query, relative(docs, hit?.uri ?? "")]).toEqual([query, page]);
+      expect([query, (hit?.score ?? 0) >= pages.minScore]).toEqual([query, true]);
+    }
+  });
+
+  it("finds every document by its title: where it begins, or where its words are", async () => {
+    const documents = await all.list({ limit: 1000 });
+    expect(documents.length).toBeGreaterThan(90);
+    const missed: string[] = [];
+    for (const { title, uri } of documents) {
+      const [hit] = await all.search(title);
+      const asked = new Set(readQuery(title).terms.map(({ term }) => term));
+      const text = `${hit?.headings.join("\n")}\n${hit?.content}`;
+      const isAbout = hit?.firstLine === 1 || readTerms(text).some(({ term }) => asked.has(term));
+      // Some documents have the same title.
+      if (hit?.uri !== uri && hit?.title !== title) missed.push(`${title}: ${hit?.uri}`);
+      else if (!isAbout) missed.push(`${title}: line ${hit.firstLine}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  it("has nothing to say to small talk", async () => {
+    await using handbook = await openKnowledgeBase(":memory:");
+    await handbook.add(join(docs, "handbook"));
+    for (const query of SMALL_TALK) {
+      const hits = await handbook.search(query);
+      expect([query, hits.filter(({ score }) => score >= handbook.minScore).map(({ uri }) => uri)]).toEqual([
+        query,
+        [],
+      ]);
+    }
   });
 });

@@ -1,10 +1,10 @@
 /** As little of PDF as a page with a line of text needs: enough to be read again. */
 
-/** A page of Latin text, of Chinese text by way of a table of characters, or of nothing. */
-export function writePdf(text: string, title?: string): Buffer {
+/** A page of Latin text, of Chinese text by way of a table of characters, or of nothing; so many times over. */
+export function writePdf(text: string, title?: string, times = 1): Buffer {
   const isLatin = /^[\x20-\x7e]*$/.test(text);
   const shown = isLatin ? `(${text.replaceAll(/[()\\]/g, "\\$&")})` : `<${toHex(text)}>`;
-  const content = text === "" ? "" : `BT /F1 24 Tf 50 700 Td ${shown} Tj ET`;
+  const content = text === "" ? "" : `BT /F1 24 Tf 50 700 Td ${shown} Tj ET\n`.repeat(times);
   const font = isLatin
     ? "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
     : "<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding /Identity-H /DescendantFonts [6 0 R] /ToUnicode 7 0 R >>";

@@ -9,6 +9,7 @@ import { createLog, expectValid } from "../../src/engine/sender.contract.ts";
 import { openStream } from "../../src/log/index.ts";
 import { answerPrompt, type OfflineAnswer } from "../../src/models/offline/answer-prompt.ts";
 import { TOOLS, user } from "../../src/models/offline/ask-offline.contract.ts";
+import { cleanItem, findSteps } from "../../src/models/offline/find-steps.ts";
 import type { ModelMessage, ModelTool } from "../../src/models/model.ts";
 import { isJsonObject, type JsonObject } from "../../src/protocol/index.ts";
 import { createBuiltinTools, createKnowledgeTool } from "../../src/tools/index.ts";
@@ -48,6 +49,16 @@ describe("the offline model looks up", () => {
     ["在知识库里搜索事件", "事件"],
     ["Hello, what is Loom?", "Hello, what is Loom"],
     ["How do I use the knowledge base?", "How do I use the knowledge base"],
+    ["How do I use a local model with Ollama?", "How do I use a local model with Ollama"],
+    ["怎么用 OpenAI 的模型？", "怎么用 OpenAI 的模型"],
+    ["帮我搜索部署文档然后创建部署清单", "部署文档"],
+    ["请搜索部署文档，并根据它生成一份检查清单", "部署文档"],
+    ["查一下部署文档，整理成待办清单", "部署文档"],
+    ["根据部署文档创建一个清单", "部署文档"],
+    ["根据文档创建一个部署清单", "部署"],
+    ["Find the deployment docs and create a to-do list", "deployment docs"],
+    ["Make a checklist from the deployment guide", "deployment guide"],
+    ["Create a deployment checklist from the docs", "deployment"],
   ])("%s", (text, query) => {
     expect(ask(text).calls).toEqual([{ name: SEARCH, input: { query } }]);
   });
@@ -59,13 +70,23 @@ describe("the offline model looks up", () => {
     "Tell me a joke",
     "What is the weather like?",
     "查一下天气",
-    "look up the time in Tokyo",
     "I like cats",
     "Thanks!",
     "Game of 24: 4 9 10 13",
     "Cause an error",
     "你好",
     "你能做什么？",
+    "Look for my keys",
+    "What?",
+    "How?",
+    "Really?",
+    "Tell me more",
+    "Why not?",
+    "什么？",
+    "真的吗？",
+    "怎么办？",
+    "How do I use it?",
+    "怎么用？",
   ])("nothing for %s", (text) => {
     expect(namesOf(text)).toEqual([]);
   });
@@ -73,6 +94,7 @@ describe("the offline model looks up", () => {
   it.each([
     ["What is 17*23?", "calculator"],
     ["查一下现在几点", "current_time"],
+    ["look up the time in Tokyo", "current_time"],
     ["Make a todo list: search the docs, write", "write_todo_list"],
     ["Make a checklist for moving house", "write_todo_list"],
     ["Bar chart: a 1, b 2", "show_chart"],
@@ -85,6 +107,29 @@ describe("the offline model looks up", () => {
   it("nothing without the tool", () => {
     expect(answerPrompt([user("What is Loom?")], TOOLS).calls).toEqual([]);
     expect(answerPrompt([user("Search for Loom")], TOOLS).text).toContain(`I was not given the tool ${SEARCH}`);
+  });
+});
+
+describe("an item of a document's list", () => {
+  it.each([
+    ["Check that 6*7 is 42", "Check that 6*7 is 42"],
+    ["2 * 3 * 4 and a*b*c", "2 * 3 * 4 and a*b*c"],
+    ["**Stop** the *old* process;", "Stop the old process"],
+    ["__Wait__ for `snake_case_name`.", "Wait for snake_case_name"],
+    ["Run `rm *.log` and `ls **/*.ts`", "Run rm *.log and ls **/*.ts"],
+    ["Type `` a`b `` once", "Type a`b once"],
+    ["A lone ` stays, and a lone * too", "A lone ` stays, and a lone * too"],
+    ["[x] Done already", "Done already"],
+    ["See the notes ...", "See the notes ..."],
+    ["把**旧进程**停掉。", "把旧进程停掉"],
+  ])("keeps its words: %s", (item, words) => {
+    expect(cleanItem(item)).toBe(words);
+  });
+
+  it("goes on in the lines below it", () => {
+    const text = "1. Stop\n   the process\n2. Wait\n\n3. Go";
+    const found = findSteps("x", [{ ref: "1", title: "T", where: "", score: 1, text }], "en");
+    expect(found?.items).toEqual(["Stop the process", "Wait", "Go"]);
   });
 });
 
@@ -116,7 +161,9 @@ describe("the offline model says", () => {
       "found nothing about this",
     );
     expect(afterSearch("什么是夸克？", 'Nothing was found for "夸克".').text).toContain("没有找到相关内容");
-    expect(afterSearch("What are quarks and gluons?", found).text).toContain("I am not sure that this answers");
+    const { text } = afterSearch("What are quarks and gluons?", found);
+    expect(text).toContain("Nothing in the knowledge base fits this well; the nearest is “Tides” [3].");
+    expect(text).not.toContain("The moon pulls");
   });
 
   it("why a search failed, and makes no list of nothing", () => {
@@ -130,9 +177,23 @@ describe("the offline model says", () => {
     expect(text).toContain("I left that out (a to-do list)");
   });
 
-  it("that a list is general where no steps were found", () => {
-    const { calls } = afterSearch("Search the tides and make a checklist", "Nothing was found.");
-    expect(calls.map(({ name }) => name)).toEqual(["write_todo_list"]);
+  it.each([
+    ["Nothing was found.", "found nothing about this"],
+    [`[1] "Bread" (bread.md, lines 1 to 3, score 0.12)\n| 1. Knead\n| 2. Bake`, "the nearest is “Bread” [1]"],
+    [`[1] "Bread" (bread.md)\n| 1. Knead\n| 2. Bake`, "the nearest is “Bread” [1]"],
+    [`[1] "Tides" (sea.md, line 1, score 0.9)\n| The moon pulls the sea.`, "The moon pulls the sea."],
+  ])("that nothing fits, and makes no list of it: %s", (result, words) => {
+    const { calls, text } = afterSearch("Search the tides and make a checklist", result);
+    expect(calls).toEqual([]);
+    expect(text).toContain("I left that out (a to-do list), because nothing that was found fits it.");
+    expect(text).toContain(words);
+  });
+
+  it("how many of a long list it took", () => {
+    const lines = Array.from({ length: 23 }, (_, n) => `| ${n + 1}. Wave ${n + 1}`).join("\n");
+    const { calls, text } = afterSearch("Search the tides and make a checklist", `[1] "Tides" (score 0.9)\n${lines}`);
+    expect(calls[0]?.input["items"]).toHaveLength(20);
+    expect(text).toContain("of the first 20 of its 23 items");
   });
 });
 
@@ -182,6 +243,9 @@ const FULL = [
   "[DONE]",
 ];
 
+/** Passages come with the question, and nothing is there to search with. */
+const GIVEN = (): Partial<AgentOptions> => ({ tools: createBuiltinTools(), retriever: base as Retriever });
+
 describe("the offline model with a knowledge base", () => {
   it.each([
     ["帮我搜索部署文档，然后创建一个部署清单", "部署文档", "部署指南", "部署清单", "安装 Node.js 24 或更高版本"],
@@ -213,33 +277,112 @@ describe("the offline model with a knowledge base", () => {
   });
 
   it.each([
-    ["What is Loom?", "Loom runs agents", "what-is-loom"],
+    ["What is Loom?", "Loom runs agents", "en/what-is-loom"],
     ["Loom 是什么？", "Loom 运行 Agent", "zh/what-is-loom"],
     ["How do I deploy it?", "1. Install Node.js 24 or newer", "en/deployment-guide"],
     ["如何部署应用", "1. 安装 Node.js 24", "zh/deployment-guide"],
     ["How does approval work?", "waits for the user", "en/tools-and-approval"],
     ["审批怎么用？", "等待用户", "zh/tools-and-approval"],
-    ["How do I back up the store?", "backup", "en/"],
+    ["How do I back up the store?", "backup", "en/backup-and-upkeep"],
     ["如何备份存储？", "SQLite 的备份功能", "zh/backup-and-upkeep"],
+    ["What happens when the disk is full?", "store_full", "en/backup-and-upkeep"],
+    ["磁盘满了怎么办？", "store_full", "zh/backup-and-upkeep"],
     ["Which dialects are there?", "lumine", "en/events-and-dialects"],
     ["断线的读者怎么办？", "游标", "zh/resume-and-durability"],
+    ["Which Node version do I need?", "version 24 or newer", "en/install-and-first-run"],
+    ["有哪些 Agent？", "react", "zh/agents"],
+    ["怎么接 MCP？", "--mcp FILE", "zh/tools-and-approval"],
+    ["How do I add a tool?", "defineTool", "en/tools-and-approval"],
+    ["How do I limit the number of iterations?", "maxIterations", "en/agents"],
+    ["tot 和 got 有什么区别？", "思维树", "zh/agents"],
+    ["怎么添加我自己的文档？", "loom kb add", "zh/knowledge-base"],
+    ["数据存在哪里？", "$LOOM_STORE", "zh/resume-and-durability"],
+    ["How do I get metrics?", "MetricsCollector", "en/observe"],
+    ["怎么看指标？", "MetricsCollector", "zh/observe"],
+    ["How do I use a local model with Ollama?", "@ai-sdk/openai-compatible", "en/install-and-first-run"],
+    ["怎么用 OpenAI 的模型？", "OPENAI_API_KEY", "zh/install-and-first-run"],
   ])("answers %s from the handbook, searched for and given", async (question, words, source) => {
-    for (const options of [{}, { tools: createBuiltinTools(), retriever: base as Retriever }]) {
+    for (const options of [{}, GIVEN()]) {
       const { records } = await play(question, options);
       const reply = eventsOf(records, "reply")[0]?.reply ?? "";
       expect(reply).toContain(words);
-      expect(reply).toContain(source);
-      expect(reply).toMatch(/\[\d\].*(?:Sources|来源)[:：]\n\[\d\] /s);
+      expect(reply).toMatch(new RegExp(`(?:Sources|来源)[:：]\\n\\[\\d\\] .*${source}`));
       expect(eventsOf(records, "retrieval_complete")).toHaveLength(1);
     }
   });
 
+  it.each([
+    "Why is the sky blue?",
+    "Where is the nearest grocery store?",
+    "What is a log in mathematics?",
+    "What is your favourite tool?",
+    "Look for my keys",
+    "What?",
+    "How?",
+    "Really?",
+    "Tell me more",
+    "How old are you?",
+    "When does the next train leave?",
+    "红烧肉怎么做？",
+    "天空为什么是蓝色的？",
+  ])("claims nothing about %s", async (question) => {
+    for (const options of [{}, GIVEN()]) {
+      const { records } = await play(question, options);
+      const reply = eventsOf(records, "reply")[0]?.reply ?? "";
+      expect(reply).not.toMatch(/The knowledge base says|写道/);
+    }
+  });
+
   it("makes a list of passages that came with the question", async () => {
-    const { records } = await play("Search the deployment docs and make a checklist", {
-      tools: createBuiltinTools(),
-      retriever: base,
-    });
+    const { records } = await play("Search the deployment docs and make a checklist", GIVEN());
     expect(eventsOf(records, "todo_list")[0]?.items).toHaveLength(8);
+    expect(eventsOf(records, "reply")[0]?.reply).toMatch(/Sources:\n\[1\] Deployment guide \(/);
+  });
+
+  it.each([
+    ["Search for quarks", async () => [], "found nothing about this"],
+    ["What are quarks?", async () => [], "found nothing about this"],
+    ["Search for quarks", () => Promise.reject(new Error("gone")), "could not be searched"],
+    ["什么是夸克？", () => Promise.reject(new Error("gone")), "知识库搜索失败"],
+    ["Search the quark docs and make a checklist", async () => [], "found nothing about this"],
+  ])("says what came of a search before the question: %s", async (question, retrieve, words) => {
+    const { records } = await play(question, { ...GIVEN(), retriever: { retrieve }, onError: () => undefined });
+    expect(eventsOf(records, "reply")[0]?.reply).toContain(words);
+    expect(eventsOf(records, "todo_list")).toEqual([]);
+  });
+
+  it.each([
+    "帮我搜索部署文档然后创建部署清单",
+    "请搜索部署文档，并根据它生成一份检查清单",
+    "查一下部署文档，整理成待办清单",
+    "根据部署文档创建一个清单",
+    "根据文档创建一个部署清单",
+    "Find the deployment docs and create a to-do list",
+    "Make a checklist from the deployment guide",
+    "Create a deployment checklist from the docs",
+  ])("makes a list of what it finds: %s", async (question) => {
+    const { records } = await play(question);
+    expect(eventsOf(records, "todo_list").map(({ items }) => items.length)).toEqual([8]);
+    // A search for the whole message may find less, and then that is said.
+    const { records: given } = await play(question, GIVEN());
+    const made = eventsOf(given, "todo_list").map(({ items }) => items.length);
+    expect([made, eventsOf(given, "reply")[0]?.reply]).toEqual(
+      made.length > 0 ? [[8], expect.stringMatching(/(?:Sources|来源)[:：]\n/)] : [[], expect.stringContaining("合适")],
+    );
+  });
+
+  it.each([
+    ["Search the deployment docs, make a checklist and email it to Bob", "I left this out: “email it to Bob”."],
+    ["搜索部署文档，创建一个部署清单，然后发邮件给小王", "这些我没有处理：“发邮件给小王”。"],
+  ])("says what it leaves out: %s", async (question, words) => {
+    const { records } = await play(question);
+    expect(eventsOf(records, "todo_list")).toHaveLength(1);
+    expect(eventsOf(records, "reply")[0]?.reply).toContain(words);
+  });
+
+  it("keeps the whole of it as tot, numbered lines too", async () => {
+    const { records } = await play("How do I deploy it?", { kind: "tot" });
+    expect(eventsOf(records, "reply")[0]?.reply).toMatch(/\n1\. Install.*\n8\. .*Sources:\n\[1\] Deployment guide/s);
   });
 
   it.each(["tot", "got"] as const)("looks it up as %s too", async (kind) => {

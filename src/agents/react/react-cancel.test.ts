@@ -50,7 +50,8 @@ describe("cancelling an agent", () => {
     expect(await next.ended).toMatchObject({ status: "completed" });
     const prompt = stage.model.prompts.at(-1) ?? [];
     expect(findRuleBreak(prompt)).toBeUndefined();
-    expect(prompt.at(-1)).toEqual({ role: "user", content: [{ type: "text", text: "Are you there?" }] });
+    expect(prompt.at(-1)?.role).toBe("user");
+    expect(prompt.at(-1)?.content.at(-1)).toEqual({ type: "text", text: "Are you there?" });
     // What the user has seen is what the model remembers.
     expect(JSON.stringify(prompt)).toContain(JSON.stringify(said).slice(1, -1));
     await stage.read();

@@ -117,6 +117,11 @@ function describeStep({ text, actions = [], observations = [] }: Step, number: n
   return [
     `${number}. ${text}`,
     ...actions.map((call) => `   Action: ${call}`),
-    ...observations.map((seen) => `   Observation: ${cutText(seen, room)}`),
+    ...observations.map((seen) => `   Observation: ${cutText(markLines(seen), room)}`),
   ].join("\n");
+}
+
+/** Others wrote it: a line of it that looks like a step, or like anything else here, is not taken for one. */
+function markLines(text: string): string {
+  return text.replaceAll(/\r\n?|[\n\v\f\u0085\u2028\u2029]/g, "\n   | ");
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
@@ -54,6 +54,38 @@ describe("the knowledge base of the command line", () => {
     expect(await second.list()).toEqual([]);
     await using named = await openToWrite({ ...newChoice(), isNamed: true });
     expect(await named.list()).toEqual([]);
+  });
+
+  it("does not bring back a page that was removed, and finishes what was cut short", async () => {
+    const choice = newChoice();
+    // A base with a document, and one page of the handbook: the first time was stopped.
+    const half = await openToWrite({ ...choice, isNamed: true });
+    await half.addText({ uri: "mine", text: "# Mine" });
+    await half.addText({ uri: "handbook/en/agents.md", text: "# Half", collection: HANDBOOK });
+    await half.close();
+    await expect(openToWrite(choice, AbortSignal.abort())).rejects.toThrow(/abort/i);
+    const first = await openToWrite(choice);
+    const all = await first.list({ collection: HANDBOOK });
+    expect(all.length).toBeGreaterThan(10);
+    expect(await first.remove("handbook/en/observe.md")).toBe(1);
+    await first.close();
+    await using second = await openToWrite(choice);
+    const left = (await second.list()).map(({ uri }) => uri);
+    expect(left).toEqual([...all.map(({ uri }) => uri).filter((uri) => !uri.endsWith("/en/observe.md")), "mine"]);
+  });
+
+  it.each([
+    ["no database", () => "This is no database.".repeat(100), "is damaged, or no knowledge base"],
+    ["a folder", () => undefined, "cannot be opened"],
+  ])("is spoken of by its file, with a way out: %s", async (_, write, words) => {
+    const choice = newChoice();
+    const text = write();
+    if (text === undefined) mkdirSync(choice.file);
+    else writeFileSync(choice.file, text);
+    const failure = await openToWrite(choice).then(String, String);
+    expect(failure).toContain(`the knowledge base \`${choice.file}\` ${words}`);
+    expect(failure).toContain("--kb FILE");
+    expect(failure).not.toMatch(/not a database|unable to open|EISDIR/);
   });
 
   it("is opened by its first search, and not before", async () => {

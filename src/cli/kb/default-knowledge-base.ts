@@ -1,12 +1,13 @@
 /**
- * The knowledge base of the command line: where it is, and the handbook that a new one begins with. Whoever has removed
- * the handbook does not get it again.
+ * The knowledge base of the command line: where it is, and the handbook that it begins with. Whoever has removed a
+ * page of the handbook, or all, does not get it again.
  */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isMainThread } from "node:worker_threads";
-import { type KnowledgeBase, openKnowledgeBase, type Passage, type RetrieveOptions } from "../../context/index.ts";
+import { KnowledgeBase, openKnowledgeBase, type Passage, type RetrieveOptions } from "../../context/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
 import { CliError } from "../command.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
@@ -39,10 +40,9 @@ export function assertThere({ file, isNamed }: KnowledgeChoice): void {
 
 /** The same, and makes a named one too. Documents are their owner's alone. */
 export async function openToWrite({ file, isNamed }: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
-  const isNew = file === ":memory:" || !existsSync(file);
   const base = await openPrivately(file);
   try {
-    if (!isNamed) await refreshHandbook(base, isNew, signal);
+    if (!isNamed) await refreshHandbook(base, signal);
     return base;
   } catch (error) {
     await base.close();
@@ -52,30 +52,66 @@ export async function openToWrite({ file, isNamed }: KnowledgeChoice, signal?: A
 
 async function openPrivately(file: string): Promise<KnowledgeBase> {
   // A thread has no mask of its own.
-  if (!isMainThread) return openKnowledgeBase(file);
-  const before = process.umask(0o077);
+  const before = isMainThread ? process.umask(0o077) : undefined;
   try {
     return await openKnowledgeBase(file);
+  } catch (error) {
+    throw describeTrouble(file, error);
   } finally {
-    process.umask(before);
+    if (before !== undefined) process.umask(before);
   }
 }
+
+/** In words about this file, and a way out; what the engine said of it is its cause. */
+function describeTrouble(file: string, error: unknown): unknown {
+  if (!isLoomError(error)) return error;
+  const [what, wayOut] = TROUBLE[error.code] ?? ["cannot be opened", ANOTHER];
+  return new LoomError(
+    error.code,
+    `the knowledge base \`${file}\` ${what}: ${wayOut}`,
+    { path: file },
+    { cause: error },
+  );
+}
+
+const ANOTHER = "name another one with `--kb FILE` or $LOOM_KB";
+const TROUBLE: { readonly [code: string]: readonly [what: string, wayOut: string] } = {
+  store_corrupt: [
+    "is damaged, or no knowledge base",
+    `move it away, and a new one is made, to which \`loom kb add\` adds your documents again; or ${ANOTHER}`,
+  ],
+  store_newer: ["was made by a newer version of Loom", `use that version, or ${ANOTHER}`],
+  store_read_only: ["cannot be written", `let this user write it and its folder, or ${ANOTHER}`],
+  store_busy: ["is being written by somebody else for too long", "try again later"],
+  store_full: ["cannot be written, because the disk is full", "make room"],
+};
 
 /** The handbook lies two folders up from the commands, in a checkout and in the installed package alike. */
 const FOLDER = new URL("../../../docs/handbook/", import.meta.url);
 const MAX_PAGES = 200;
 
-/** Pages that have not changed cost a look; those that the package has no longer go. */
-async function refreshHandbook(base: KnowledgeBase, isNew: boolean, signal: AbortSignal | undefined): Promise<void> {
-  const known = await base.list({ collection: HANDBOOK, limit: MAX_PAGES });
-  if (!isNew && known.length === 0) return;
+/** The names of the pages that were put into the base, for those that somebody has removed since. */
+const NOTE = "handbook pages";
+
+/**
+ * Pages that have not changed cost a look; those that the package has no longer go. A page that was put in once and is
+ * not there was removed, and stays so; where it was never put in, as when the first time was cut short, it is now.
+ */
+async function refreshHandbook(base: KnowledgeBase, signal: AbortSignal | undefined): Promise<void> {
+  const known = new Set((await base.list({ collection: HANDBOOK, limit: MAX_PAGES })).map(({ uri }) => uri));
+  const noted = (await base.getNote(NOTE)) ?? "";
+  if (noted !== "" && known.size === 0) return;
+  const before = new Set(noted.split("\n"));
   const pages = await listPages();
   for (const { uri, url } of pages) {
+    signal?.throwIfAborted();
+    if (!known.has(uri) && before.has(uri)) continue;
     const text = await readFile(url, "utf8");
     await base.addText({ uri, text, collection: HANDBOOK, ...(signal === undefined ? {} : { signal }) });
   }
-  const there = new Set(pages.map(({ uri }) => uri));
-  for (const { uri } of known) if (!there.has(uri)) await base.remove(uri);
+  const uris = pages.map(({ uri }) => uri);
+  for (const uri of known) if (!uris.includes(uri)) await base.remove(uri);
+  if (uris.length > 0 && uris.join("\n") !== noted) await base.setNote(NOTE, uris.join("\n"));
 }
 
 async function listPages(): Promise<readonly { readonly uri: string; readonly url: URL }[]> {
@@ -91,6 +127,7 @@ async function listPages(): Promise<readonly { readonly uri: string; readonly ur
 /** A base that is opened by its first search: a run that searches nothing pays nothing. */
 export class LazyKnowledgeBase implements CollectionSearcher, AsyncDisposable {
   readonly name = "knowledge base";
+  readonly minScore = KnowledgeBase.minScore;
   readonly #choice: KnowledgeChoice;
   readonly #onFailure: (error: unknown) => void;
   #base: Promise<KnowledgeBase> | undefined;

@@ -1,4 +1,5 @@
 /** `loom kb`: adds documents to a knowledge base, lists, finds and removes them. */
+import { resolve, sep } from "node:path";
 import type { AddReport, KnowledgeBase } from "../../context/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
@@ -143,6 +144,7 @@ async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
   const isJson = parsed.options["json"] === true;
   let isMissing = false;
   for (const path of parsed.arguments) {
+    await assertOne(base, path);
     const removed = await base.remove(path);
     isMissing ||= removed === 0;
     if (isJson) await terminal.write(writeLine({ path, removed }));
@@ -150,6 +152,23 @@ async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
     else terminal.warn(`there is no document \`${cleanText(path)}\`; \`loom kb list\` shows what there is`);
   }
   return isMissing ? 1 : 0;
+}
+
+/** A name that is both in the base and a place on the disk: nobody knows which of them is meant. */
+async function assertOne(base: KnowledgeBase, path: string): Promise<void> {
+  const place = resolve(path);
+  if (place === path || !(await isThere(base, path)) || !(await isThere(base, place))) return;
+  const named = cleanText(path);
+  throw new CliError(
+    `\`${named}\` may mean two things in the knowledge base: \`${named}\` itself, and \`${cleanText(place)}\``,
+    `nothing was removed; write the whole path, or \`${named}/\` followed by the name of a document`,
+  );
+}
+
+async function isThere(base: KnowledgeBase, uri: string): Promise<boolean> {
+  const folder = /[/\\]$/.test(uri) ? uri : `${uri}${uri.includes("/") ? "/" : sep}`;
+  const [below] = await base.list({ after: folder, limit: 1 });
+  return below?.uri.startsWith(folder) === true || (await base.get(uri))?.uri === uri;
 }
 
 function writeLine(value: unknown): string {

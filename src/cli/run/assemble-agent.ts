@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { agent, type Agent } from "../../agents/index.ts";
 import { parseModelName, resolveModel } from "../../models/resolve-model.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import {
   createBuiltinTools,
   createFetchTool,
@@ -68,8 +69,8 @@ function openKnowledge(
   if (knowledge === undefined) return undefined;
   assertThere(knowledge);
   return new LazyKnowledgeBase(knowledge, (error) => {
-    const why = error instanceof Error ? error.message : "unknown";
-    onWarning(`the knowledge base \`${knowledge.file}\` cannot be opened, and the run goes on without: ${why}`);
+    const why = isLoomError(error) ? error.message : `the knowledge base \`${knowledge.file}\` cannot be opened`;
+    onWarning(`the run goes on without a knowledge base: ${why}`);
   });
 }
 

@@ -4,11 +4,11 @@ import type { AnyEvent, EventOf, Json } from "../../protocol/index.ts";
 const SHOWN_ROWS = 12;
 
 /** Tables, lists and images in a few lines each. */
-export function describeShown(event: AnyEvent): readonly string[] {
+export function describeShown(event: AnyEvent, maxRows = SHOWN_ROWS): readonly string[] {
   switch (event.type) {
     case "data": {
       const { data_type, data } = event as EventOf<"data">;
-      return describeData(data_type, data);
+      return describeData(data_type, data, maxRows);
     }
     case "image": {
       const { url, alt = "" } = event as EventOf<"image">;
@@ -16,7 +16,7 @@ export function describeShown(event: AnyEvent): readonly string[] {
     }
     case "todo_list": {
       const { title = "to do", items } = event as EventOf<"todo_list">;
-      return shorten([title, ...items.map(({ text, completed }) => `[${completed ? "x" : " "}] ${text}`)]);
+      return shorten(maxRows, [title, ...items.map(({ text, completed }) => `[${completed ? "x" : " "}] ${text}`)]);
     }
     case "todo_update": {
       const { item_id, completed, text } = event as EventOf<"todo_update">;
@@ -27,12 +27,16 @@ export function describeShown(event: AnyEvent): readonly string[] {
   }
 }
 
-function describeData(kind: string, { name, columns, rows }: { readonly [key: string]: Json }): readonly string[] {
+function describeData(
+  kind: string,
+  { name, columns, rows }: { readonly [key: string]: Json },
+  maxRows: number,
+): readonly string[] {
   const shownKind = kind === "dataframe" ? "table" : kind;
   const title = typeof name === "string" ? `${shownKind} ${name}` : shownKind;
   if (!Array.isArray(columns) || !Array.isArray(rows)) return [title];
   const join = (row: Json): string => (Array.isArray(row) ? row : [row]).map(formatCell).join(" | ");
-  return shorten([title, join(columns), ...rows.map(join)]);
+  return shorten(maxRows, [title, join(columns), ...rows.map(join)]);
 }
 
 function formatCell(value: Json): string {
@@ -40,8 +44,6 @@ function formatCell(value: Json): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-function shorten(lines: readonly string[]): readonly string[] {
-  return lines.length <= SHOWN_ROWS
-    ? lines
-    : [...lines.slice(0, SHOWN_ROWS - 1), `… ${lines.length - SHOWN_ROWS + 1} more`];
+function shorten(maxRows: number, lines: readonly string[]): readonly string[] {
+  return lines.length <= maxRows ? lines : [...lines.slice(0, maxRows - 1), `… ${lines.length - maxRows + 1} more`];
 }

@@ -12,6 +12,8 @@ import { ThoughtScreen } from "./thought-screen.ts";
 
 /** Records and lines that wait while a question is on the screen; more are only counted. */
 const MAX_HELD = 1000;
+/** Lines of a list that are a part of the answer. */
+const MAX_WRITTEN = 200;
 /** How much of what was said last is kept, to know it again in the reply. */
 const KEPT_CHARACTERS = 200;
 
@@ -116,6 +118,7 @@ export class RunScreen {
       }
       default:
         if (this.#terminal.errorColumns !== undefined) this.#describe(event, this.#thoughts.locate(envelope.node_id));
+        else await this.#writeShown(event);
     }
   }
 
@@ -130,6 +133,14 @@ export class RunScreen {
       if (line.includes(message)) this.#lastError = message;
     }
     for (const text of describeShown(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
+  }
+
+  /** Where no terminal shows it, a list is a part of the answer. */
+  async #writeShown(event: EventRecord["event"]): Promise<void> {
+    if (event.type !== "todo_list") return;
+    if (this.#isAnswerOpen) await this.#writeAnswer("\n");
+    const lines = describeShown(event, MAX_WRITTEN).map((line) => cleanText(line));
+    await this.#writeAnswer(`${lines.join("\n")}\n\n`);
   }
 
   async #speak(text: string, nodeId: string | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Chooses how much of a conversation is summarised: as little as brings it to the target, and of the latest turns nothing,
- * as long as the rest fits without. A pure function of sizes.
+ * as long as the rest leaves room without. A pure function of sizes.
  */
 import type { Turns } from "./split-turns.ts";
 
@@ -41,23 +41,21 @@ export function chooseCut({
     const kept = question !== undefined && question < at ? (sizes[question] ?? 0) : 0;
     return { at, tokens: fixed + (after[at] ?? 0) + kept };
   };
-  const free = starts.slice(0, Math.max(0, starts.length - keepTurns + 1)).filter((at) => at > from);
-  const others = [...starts, ...rounds].filter((at) => at > from && !free.includes(at));
-  const least = measureLast([...free, ...others], measure);
+  const places = [...starts, ...rounds];
+  const freeCount = Math.max(0, starts.length - keepTurns + 1);
+  const measured = places.map(measure);
+  const free = measured.slice(0, freeCount).filter(({ at }) => at > from);
+  const others = measured.slice(freeCount).filter(({ at }) => at > from);
+  const least = others.at(-1) ?? free.at(-1);
   if (least === undefined) return undefined;
-  const freely = free.map(measure);
-  const lastFree = freely.at(-1);
+  const lastFree = free.at(-1);
+  // A prompt just below the limit would be compressed anew with every turn.
+  const isRoomy = lastFree !== undefined && lastFree.tokens <= (limit + target) / 2;
   const cut =
-    freely.find(({ tokens }) => tokens <= target) ??
-    (lastFree !== undefined && lastFree.tokens <= limit ? lastFree : undefined) ??
-    others.map(measure).find(({ tokens }) => tokens <= target) ??
+    free.find(({ tokens }) => tokens <= target) ??
+    (isRoomy ? lastFree : others.find(({ tokens }) => tokens <= target)) ??
     least;
   return { cut, least };
-}
-
-function measureLast(places: readonly number[], measure: (at: number) => Cut): Cut | undefined {
-  const last = places.at(-1);
-  return last === undefined ? undefined : measure(last);
 }
 
 function sumFromEnd(sizes: readonly number[]): readonly number[] {

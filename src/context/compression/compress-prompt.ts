@@ -5,210 +5,233 @@
  * with the system's voice.
  */
 import { createCancelled } from "../../models/call-watch.ts";
-import type { LanguageModel, ModelMessage } from "../../models/model.ts";
-import { type CompressionAppliedEvent, type ErrorEvent, isLoomError, LoomError } from "../../protocol/index.ts";
-import { chooseCut } from "./choose-cut.ts";
-import type { CompressionOptions } from "./compression-options.ts";
-import { type Budget, COMPRESSION_DEFAULTS } from "./compression-settings.ts";
-import type { FitOptions, FittedPrompt, Prompt } from "./compressor.ts";
-import { condenseByRule } from "./condense-by-rule.ts";
-import { findModelFamily } from "./model-family.ts";
-import type { PromptTokens } from "./prompt-tokens.ts";
-import type { SessionMemory } from "./session-memory.ts";
+import type { ModelMessage } from "../../models/model.ts";
+import { type CompressionAppliedEvent, type ErrorEvent, LoomError } from "../../protocol/index.ts";
+import { chooseCut, type Cut } from "./choose-cut.ts";
+import type { CompressionPlace } from "./compression-place.ts";
+import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
+import type { Prompt } from "./compressor.ts";
+import { digestMessages } from "./digest-messages.ts";
+import { describeFailure, replaceTurns } from "./replace-turns.ts";
 import { splitTurns, type Turns } from "./split-turns.ts";
-import { describeCover, type Placed } from "./summaries.ts";
-import { isSummaryMessage, joinNote, readNote, writeSummaryMessage } from "./summary-message.ts";
-import { shortenText, type WrittenSummary, writeSummary } from "./write-summary.ts";
-
-export interface CompressionPlace extends FitOptions {
-  readonly tokens: PromptTokens;
-  readonly budget: Budget;
-  readonly memory: SessionMemory;
-  readonly options: CompressionOptions;
-  readonly findWriter: (model: LanguageModel) => Promise<LanguageModel>;
-}
+import { describeCover, listSolid, type Placed, type SolidMessages, type Summary } from "./summaries.ts";
+import { AROUND_SUMMARY, isSummaryMessage, limitSummary, writeSummaryMessage, writeText } from "./summary-message.ts";
 
 /** Tokens below which a summary, or a note in its place, would gain nothing. */
 const LEAST_GAIN = 100;
-/** Of the target: what the longest results are shortened to, so that there is room for more than them. */
-const SHORTENED_SHARE = 0.6;
-/** Tokens that stand around a summary. */
-const AROUND_SUMMARY = 60;
-/** Of a model's window: what it is given to summarise at once. */
-const INPUT_SHARE = 0.9;
+/** Of the limit: what results are shortened to. Characters differ in tokens, so it takes a few tries. */
+const SHORTENED_TO = 0.98;
+const MAX_TRIES = 4;
+/** Pieces are counted apart, and providers add a little of their own. */
+const SURE = 0.98;
 
-export async function compressPrompt(prompt: Prompt, place: CompressionPlace): Promise<FittedPrompt> {
-  const { tokens, budget, memory, options, signal } = place;
-  const [first] = prompt.messages;
-  const system = first?.role === "system" ? [first] : [];
-  const rest = prompt.messages.slice(system.length);
-  const turns = splitTurns(rest, place.question);
-  const beside = tokens.countRest(prompt) + tokens.countMessages(system);
-  let sent = memory.shortened.apply(rest);
-  const compose = (placed: Placed | undefined): readonly ModelMessage[] => [
-    ...system,
-    ...replaceCovered(sent, turns, placed),
-  ];
-  const measure = (messages: readonly ModelMessage[]): number =>
-    tokens.countRest(prompt) + tokens.countMessages(messages);
-  const isAllowed = (at: number): boolean => at <= lastPlace(turns) && rest[at]?.role !== "tool";
-
-  let placed = memory.summaries.find(rest, isAllowed);
-  if (place.readEarlier !== undefined && measure(compose(placed)) > budget.limit) {
-    memory.summaries.learn(await place.readEarlier());
-    if (signal.aborted) throw createCancelled(signal.reason);
-    placed = memory.summaries.find(rest, isAllowed);
+export async function compressPrompt(prompt: Prompt, place: CompressionPlace): Promise<readonly ModelMessage[]> {
+  const draft = new Draft(prompt, place);
+  const { budget, memory, signal, tell } = place;
+  let placed = draft.find();
+  if (draft.measure(placed) > budget.limit || (place.hasLostBeginning === true && placed === undefined))
+    if (await learnEarlier(place)) placed = draft.find();
+  for (; ; placed = draft.find()) {
+    const before = draft.measure(placed);
+    if (before <= budget.limit) break;
+    const plan = draft.plan(placed);
+    if (isSure(plan.floor, place)) throw createTooLarge(plan.floor, place);
+    if (plan.cut === undefined || plan.gain < LEAST_GAIN) break;
+    const { cut, base } = plan;
+    const key = draft.keyOf(cut);
+    const waiting = memory.waitFor(key, signal);
+    if (waiting !== undefined) {
+      await waiting;
+      continue;
+    }
+    const summary = await memory.work(key, async () => {
+      const made = await replaceTurns(draft.rest.slice(base?.at ?? 0, cut.at), base?.summary, place);
+      const written: Summary = { ...describeCover(draft.solid, cut.at, base), ...made };
+      const isHistory = cut.at <= draft.turns.present;
+      // One of the history is shared by prompts side by side; those of the present turn go on from it, each its own way.
+      const isSameSide = base !== undefined && base.at <= draft.turns.present === isHistory;
+      memory.summaries.add(written, {
+        replaced: isSameSide && !written.isDrop ? base.summary : undefined,
+        isLatest: isHistory,
+      });
+      return written;
+    });
+    placed = { summary, at: cut.at };
+    tell({
+      ...describeApplied(before, draft.measure(placed), summary.isDrop ? "drop" : "summary"),
+      covered_messages: summary.count,
+      covered_digest: summary.digest,
+      summary: writeText(summary),
+    });
+    break;
   }
-  const before = measure(compose(placed));
-  if (before <= budget.limit) return { messages: compose(placed), events: [] };
+  draft.shorten(placed);
+  const size = draft.measure(placed);
+  if (size > budget.most) {
+    if (isSure(size, place)) throw createTooLarge(size, place);
+    tell(describeTooLarge(size, place));
+  }
+  return draft.compose(placed);
+}
 
-  const events: FittedPrompt["events"][number][] = [];
-  let method: CompressionAppliedEvent["method"] | undefined;
-  const choose = () =>
-    chooseCut({
-      turns,
+/** What the log has makes no prompt fail: without it, there is a new summary. */
+async function learnEarlier({ readEarlier, memory, signal, tell }: CompressionPlace): Promise<boolean> {
+  if (readEarlier === undefined) return false;
+  try {
+    memory.summaries.learn(await readEarlier());
+  } catch {
+    if (!signal.aborted) tell(describeFailure("Earlier summaries could not be read from the log."));
+  }
+  if (signal.aborted) throw createCancelled(signal.reason);
+  return true;
+}
+
+/** One prompt, and what becomes of it with a summary in it. */
+class Draft {
+  readonly rest: readonly ModelMessage[];
+  readonly turns: Turns;
+  readonly solid: SolidMessages;
+  readonly #system: readonly ModelMessage[];
+  readonly #beside: number;
+  readonly #place: CompressionPlace;
+
+  constructor(prompt: Prompt, place: CompressionPlace) {
+    const [first] = prompt.messages;
+    this.#system = first?.role === "system" ? [first] : [];
+    this.rest = prompt.messages.slice(this.#system.length);
+    this.turns = splitTurns(this.rest, place.present);
+    this.solid = listSolid(this.rest);
+    this.#beside = place.tokens.countRest(prompt) + place.tokens.countMessages(this.#system);
+    this.#place = place;
+  }
+
+  compose(placed: Placed | undefined): readonly ModelMessage[] {
+    return [...this.#system, ...this.#replace(placed)];
+  }
+
+  measure(placed: Placed | undefined): number {
+    return this.#beside + this.#place.tokens.countMessages(this.#replace(placed));
+  }
+
+  /** The summary that is known to stand for most of it. */
+  find(): Placed | undefined {
+    const { memory, hasLostBeginning, tokens, budget } = this.#place;
+    const { latest } = memory.summaries;
+    const limit = ({ summary, at }: Placed): Placed => ({
+      summary: limitSummary(summary, budget.maxSummaryTokens, tokens),
+      at,
+    });
+    const found = this.#findMeant(() => true);
+    if (found !== undefined) {
+      const placed = limit(found);
+      return hasLostBeginning === true || this.#isShorter(placed) ? placed : undefined;
+    }
+    return hasLostBeginning === true && latest !== undefined ? limit({ summary: latest, at: 0 }) : undefined;
+  }
+
+  /** What can be summarised, from where on, and what would be left in any case. */
+  plan(placed: Placed | undefined): {
+    readonly cut: Cut | undefined;
+    readonly base: Placed | undefined;
+    readonly gain: number;
+    readonly floor: number;
+  } {
+    const { tokens, budget, memory, options } = this.#place;
+    const from = placed?.at ?? 0;
+    const sent = memory.shortened.apply(this.rest);
+    const choice = chooseCut({
+      turns: this.turns,
       sizes: sent.map((message) => tokens.countMessage(message)),
-      from: placed?.at ?? 0,
+      from,
       keepTurns: options.keepTurns ?? COMPRESSION_DEFAULTS.keepTurns,
-      fixed: beside + budget.maxSummaryTokens + AROUND_SUMMARY,
+      fixed: this.#beside + budget.maxSummaryTokens + AROUND_SUMMARY,
       limit: budget.limit,
       target: budget.target,
     });
-  let choice = choose();
-  const least = choice?.least.tokens ?? before;
-  if (least > budget.limit) {
-    // Even the shortest conversation would be too long: what tools gave is, or nothing can be done.
-    const kept = rest.slice(choice?.least.at ?? placed?.at ?? 0);
-    if (memory.shortened.shorten(kept, least - budget.target * SHORTENED_SHARE, tokens)) {
-      method = "cut";
-      sent = memory.shortened.apply(rest);
-      choice = choose();
-    }
-  }
-  const cover = choice === undefined ? [] : rest.slice(placed?.at ?? 0, choice.cut.at);
-  const gain = tokens.countMessages(cover.filter((message) => !isSummaryMessage(message)));
-  if (choice !== undefined && gain >= LEAST_GAIN && measure(compose(placed)) > budget.limit) {
-    const made = await replaceTurns(cover, placed?.summary.text, gain, place);
-    placed = {
-      summary: { ...describeCover(rest, choice.cut.at, placed), text: made.text },
-      at: choice.cut.at,
+    const least = choice === undefined ? this.measure(placed) : choice.least.tokens - budget.maxSummaryTokens;
+    const cover = choice === undefined ? [] : sent.slice(from, choice.cut.at);
+    return {
+      cut: choice?.cut,
+      base: this.#findBase(placed),
+      gain: tokens.countMessages(cover.filter((message) => !isSummaryMessage(message))),
+      floor: least - memory.shortened.measureGain(this.rest.slice(choice?.least.at ?? from), tokens),
     };
-    memory.summaries.add(placed.summary);
-    method = made.error === undefined ? "summary" : "drop";
-    events.push(...describeUsage(made), ...(made.error === undefined ? [] : [made.error]));
   }
-  const messages = compose(placed);
-  const after = measure(messages);
-  if (method !== undefined)
-    events.push({
-      type: "compression_applied",
-      before_tokens: before,
-      after_tokens: after,
-      method,
-      ...(placed === undefined || method === "cut"
-        ? {}
-        : {
-            covered_messages: placed.summary.count,
-            covered_digest: placed.summary.digest,
-            summary: placed.summary.text,
-          }),
-    });
-  if (after > budget.most) events.push(describeTooLarge(after, place));
-  return { messages, events };
-}
 
-/** Behind it, nothing may be left out. */
-function lastPlace({ starts, rounds }: Turns): number {
-  return rounds.at(-1) ?? starts.at(-1) ?? 0;
-}
+  /** Summaries with the same key are written one after another: the second may no longer be needed. */
+  keyOf({ at }: Cut): string {
+    return at <= this.turns.present ? "history" : digestMessages(this.rest.slice(0, at));
+  }
 
-function replaceCovered(
-  messages: readonly ModelMessage[],
-  { question }: Turns,
-  placed: Placed | undefined,
-): readonly ModelMessage[] {
-  if (placed === undefined) return messages;
-  const asked = question !== undefined && question < placed.at ? messages.slice(question, question + 1) : [];
-  return [writeSummaryMessage(placed.summary), ...asked, ...messages.slice(placed.at)];
-}
+  /** The last that can be done: results are cut, down to a little below the limit. */
+  shorten(placed: Placed | undefined): void {
+    const { memory, budget, tokens, tell } = this.#place;
+    const before = this.measure(placed);
+    let size = before;
+    for (let tries = 0; size > budget.limit && tries < MAX_TRIES; tries++) {
+      const excess = size - Math.floor(budget.limit * SHORTENED_TO);
+      if (!memory.shortened.shorten(this.rest.slice(placed?.at ?? 0), excess, tokens)) break;
+      size = this.measure(placed);
+    }
+    if (size < before) tell(describeApplied(before, size, "cut"));
+  }
 
-interface Replacement extends WrittenSummary {
-  readonly error?: ErrorEvent;
-}
+  /** A summary that is longer than what it stands for, for a model that can read more, is of no use here. */
+  #isShorter({ summary, at }: Placed): boolean {
+    const { tokens, memory } = this.#place;
+    let room = tokens.countMessage(writeSummaryMessage(summary));
+    for (const [index, message] of memory.shortened.apply(this.rest.slice(0, at)).entries()) {
+      if (index !== this.turns.question) room -= tokens.countMessage(message);
+      if (room < 0) return true;
+    }
+    return false;
+  }
 
-/** The summary of these messages and of what was before them, or a note that they are missing. */
-async function replaceTurns(
-  messages: readonly ModelMessage[],
-  before: string | undefined,
-  gain: number,
-  place: CompressionPlace,
-): Promise<Replacement> {
-  const { tokens } = place;
-  const known = before === undefined ? undefined : readNote(before);
-  try {
-    const written = await summarise(messages, known?.text, place);
-    if (tokens.countText(written.text) >= gain + tokens.countText(known?.text ?? ""))
-      throw new LoomError("compression_failed", "the summary is longer than what it stands for");
-    return { ...written, text: joinNote(written.text, known?.missing ?? 0) };
-  } catch (error) {
-    if (place.signal.aborted) throw isLoomError(error) ? error : createCancelled(place.signal.reason);
-    const reason = isLoomError(error) ? error.message : "the summary could not be written";
-    const text = joinNote(known?.text ?? "", (known?.missing ?? 0) + messages.length);
-    return { text, promptTokens: 0, completionTokens: 0, error: describeFailure(reason, messages.length) };
+  /** Turns that were left out are summarised after all, as long as they are there. */
+  #findBase(placed: Placed | undefined): Placed | undefined {
+    if (placed?.summary.isDrop !== true) return placed;
+    const base = this.#findMeant(({ isDrop }) => !isDrop);
+    return base === undefined && placed.summary.text !== "" ? placed : base;
+  }
+
+  #findMeant(isMeant: (summary: Summary) => boolean): Placed | undefined {
+    const { starts, rounds } = this.turns;
+    // Behind it, nothing may be left out.
+    const last = rounds.at(-1) ?? starts.at(-1) ?? 0;
+    return this.#place.memory.summaries.find(
+      this.solid,
+      (summary, at) => at <= last && this.rest[at]?.role !== "tool" && isMeant(summary),
+    );
+  }
+
+  #replace(placed: Placed | undefined): readonly ModelMessage[] {
+    const { shortened } = this.#place.memory;
+    if (placed === undefined) return shortened.apply(this.rest);
+    const { question } = this.turns;
+    const asked = question !== undefined && question < placed.at ? this.rest.slice(question, question + 1) : [];
+    return [writeSummaryMessage(placed.summary), ...asked, ...shortened.apply(this.rest.slice(placed.at))];
   }
 }
 
-async function summarise(
-  messages: readonly ModelMessage[],
-  before: string | undefined,
-  { model, tokens, budget, options, signal, findWriter }: CompressionPlace,
-): Promise<WrittenSummary> {
-  const { maxSummaryTokens } = budget;
-  const writer = await findWriter(model);
-  if (writer.provider === "offline") {
-    // It has rules for messages of users, and none for this.
-    const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
-    return { text: shortenText(text, maxSummaryTokens, tokens), promptTokens: 0, completionTokens: 0 };
-  }
-  const window = writer === model ? budget.window : findModelFamily(writer).contextWindow;
-  return writeSummary({
-    model: writer,
-    tokens,
-    before: before === "" ? undefined : before,
-    messages,
-    maxSummaryTokens,
-    maxInputTokens: Math.floor(window * INPUT_SHARE),
-    timeoutMs: options.timeoutMs ?? COMPRESSION_DEFAULTS.timeoutMs,
-    signal,
-  });
-}
-
-function describeUsage({ promptTokens, completionTokens }: Replacement): FittedPrompt["events"] {
-  if (promptTokens + completionTokens === 0) return [];
-  return [
-    {
-      type: "usage",
-      prompt_tokens: promptTokens,
-      completion_tokens: completionTokens,
-      total_tokens: promptTokens + completionTokens,
-    },
-  ];
-}
-
-function describeFailure(reason: string, count: number): ErrorEvent {
-  return {
-    type: "error",
-    message: `No summary could be had, and ${count} messages are left out of the prompt: ${reason}`,
-    code: "compression_failed",
-    stage: "compression",
-    recoverable: true,
-  };
+function describeApplied(
+  before_tokens: number,
+  after_tokens: number,
+  method: "summary" | "drop" | "cut",
+): CompressionAppliedEvent {
+  return { type: "compression_applied", before_tokens, after_tokens, method };
 }
 
 /** A window that is guessed, or tokens that are estimated, may be wrong: then the model is asked, and the log says so. */
-function describeTooLarge(size: number, { tokens, budget, model }: CompressionPlace): ErrorEvent {
+function isSure(size: number, { tokens, budget }: CompressionPlace): boolean {
+  return budget.isKnown && tokens.margin === 1 && size * SURE > budget.most;
+}
+
+function createTooLarge(size: number, place: CompressionPlace): LoomError {
+  const { message } = describeTooLarge(size, place);
+  return new LoomError("prompt_too_large", message, { tokens: size, limit: place.budget.most });
+}
+
+function describeTooLarge(size: number, { budget, model }: CompressionPlace): ErrorEvent {
   const message = `The prompt has ${size} tokens where ${model.modelId} can read ${budget.most}, and nothing more can be left out.`;
-  const isSure = budget.isKnown && size / tokens.margin > budget.most;
-  if (isSure) throw new LoomError("prompt_too_large", message, { tokens: size, limit: budget.most });
   return { type: "error", message, code: "prompt_too_large", stage: "compression", recoverable: true };
 }

@@ -14,7 +14,7 @@ export interface CompressionOptions {
   readonly pinned?: readonly string[];
   /** Who writes the summary; the model itself when absent. */
   readonly model?: ModelChoice;
-  /** Tokens of the summary at most; a tenth of the context window when absent, from 64 to 2048. */
+  /** Tokens of the summary; a tenth of the context window when absent, from 64 to 2048. A quarter of a prompt at most. */
   readonly maxSummaryTokens?: number;
   /** How long the summary may take, all its parts; 60 s when absent. Code `compression_failed`. */
   readonly timeoutMs?: number;

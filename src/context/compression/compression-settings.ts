@@ -37,18 +37,28 @@ const RULES: readonly (readonly [keyof CompressionOptions, (value: number) => bo
   ["timeoutMs", (value) => value > 0, "a number above 0"],
 ];
 
+/** Of the limit, at most: a prompt that was compressed is not compressed again with the next turn. */
+const CLEARLY_BELOW = 0.8;
+
 export function checkCompressionOptions(options: CompressionOptions): void {
+  // Somebody who writes no types may give anything.
+  if (typeof options !== "object" || (options as unknown) === null || Array.isArray(options))
+    throw new LoomError("invalid_arguments", "The options of compression have to be an object.");
   for (const [name, isRight, what] of RULES) {
     const value = options[name];
     if (value === undefined || (typeof value === "number" && isRight(value))) continue;
-    throw new LoomError("invalid_arguments", `The option ${name} of compression has to be ${what}.`, { option: name });
+    throw refuse(name, what);
   }
-  const { threshold = COMPRESSION_DEFAULTS.threshold, target = Math.min(COMPRESSION_DEFAULTS.target, threshold) } =
-    options;
-  if (target <= threshold) return;
-  throw new LoomError("invalid_arguments", "The option target of compression has to be no more than threshold.", {
-    option: "target",
-  });
+  const { pinned, model, threshold = COMPRESSION_DEFAULTS.threshold, target = 0 } = options;
+  if (pinned !== undefined && !(Array.isArray(pinned) && pinned.every((fact) => typeof fact === "string")))
+    throw refuse("pinned", "a list of texts");
+  if (model !== undefined && typeof model !== "string" && (typeof model !== "object" || (model as unknown) === null))
+    throw refuse("model", "a model or the choice of one");
+  if (target > threshold) throw refuse("target", "no more than threshold");
+}
+
+function refuse(option: keyof CompressionOptions, what: string): LoomError {
+  return new LoomError("invalid_arguments", `The option ${option} of compression has to be ${what}.`, { option });
 }
 
 export function computeBudget(
@@ -58,17 +68,22 @@ export function computeBudget(
 ): Budget {
   const family = findModelFamily(model);
   const window = options.contextWindow ?? family.contextWindow;
-  const { threshold = COMPRESSION_DEFAULTS.threshold } = options;
-  const target = options.target ?? Math.min(COMPRESSION_DEFAULTS.target, threshold);
-  const most = Math.max(Math.floor(window * LEAST_PROMPT), window - (settings?.maxOutputTokens ?? 0));
+  const { threshold = COMPRESSION_DEFAULTS.threshold, target = COMPRESSION_DEFAULTS.target } = options;
+  const isShared = options.contextWindow !== undefined || !family.isInputOnly;
+  const output = isShared ? (settings?.maxOutputTokens ?? 0) : 0;
+  const most = Math.max(Math.floor(window * LEAST_PROMPT), window - output);
   const limit = Math.min(Math.floor(window * threshold), most);
+  // Where the limit is lower than the threshold, the target is, too.
+  const isDefault = options.target === undefined;
+  const below = isDefault ? COMPRESSION_DEFAULTS.target / COMPRESSION_DEFAULTS.threshold : CLEARLY_BELOW;
   const share = Math.min(MAX_SUMMARY_TOKENS, Math.max(MIN_SUMMARY_TOKENS, Math.floor(window * SUMMARY_SHARE)));
   return {
     window,
     isKnown: options.contextWindow !== undefined || family.isKnown,
     limit,
-    target: Math.min(Math.floor(window * target), limit),
+    target: Math.min(Math.floor(window * target), Math.floor(limit * below)),
     most,
-    maxSummaryTokens: options.maxSummaryTokens ?? share,
+    // A summary that fills the prompt is none.
+    maxSummaryTokens: Math.min(options.maxSummaryTokens ?? share, Math.max(1, Math.floor(limit / 4))),
   };
 }

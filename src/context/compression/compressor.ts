@@ -15,23 +15,31 @@ export interface Compressor {
 /** Tools and the form of the answer are sent too, and count; `settings.maxOutputTokens` is kept free. */
 export type Prompt = Pick<ModelRequest, "messages" | "tools" | "responseFormat" | "settings">;
 
+/** What was done to a prompt: the `usage` of a summary, an `error` where none could be had, `compression_applied`. */
+export type FitEvent = CompressionAppliedEvent | ErrorEvent | UsageEvent;
+
 export interface FitOptions {
   /** Whose prompts these are: what was summarised for it is used again. */
   readonly sessionId: string;
+  /** What the session is part of, such as its log: elsewhere, another may have the same name. */
+  readonly scope?: object;
   /** Who is to read the prompt; its family says how tokens are counted and how many it can read. */
   readonly model: LanguageModel;
   readonly signal: AbortSignal;
-  /** What the user asks: the turn that begins with it is the present one. Absent, it begins with the user's last message. */
-  readonly question?: string;
-  /** What was summarised before, newest first, as the log has it. Asked for when there is none that this process knows. */
+  /** Messages before the present turn, the system's not counted. Absent, it begins with the user's last message. */
+  readonly present?: number;
+  /** The oldest messages of the session are not in the prompt: the latest summary stands for them. */
+  readonly hasLostBeginning?: boolean;
+  /** What was summarised before, newest first, as the log has it. Asked for when nothing that is known makes it fit. */
   readonly readEarlier?: () => Promise<readonly CompressionAppliedEvent[]>;
+  /** Told each event as it happens: what was paid for is told even where the prompt is refused. */
+  readonly onEvent?: (event: FitEvent) => void;
+  /** Told what the operator should know, and no user: that a package is missing. */
+  readonly onError?: (error: Error) => void;
 }
 
 export interface FittedPrompt {
   readonly messages: readonly ModelMessage[];
-  /**
-   * To be written in this order: the `usage` of the summary, an `error` where none could be had, `compression_applied`.
-   * None where the prompt fitted, or fits with what was summarised before.
-   */
-  readonly events: readonly (CompressionAppliedEvent | ErrorEvent | UsageEvent)[];
+  /** All that `onEvent` was told. None where the prompt fitted, or fits with what was summarised before. */
+  readonly events: readonly FitEvent[];
 }

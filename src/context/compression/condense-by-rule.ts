@@ -8,11 +8,11 @@ import type { ModelMessage } from "../../models/model.ts";
 const EXCERPT = 120;
 
 export function condenseByRule(
-  before: string | undefined,
+  before: string,
   messages: readonly ModelMessage[],
   fits: (text: string) => boolean,
 ): string {
-  const old = before === undefined ? [] : before.split("\n").filter((line) => line.startsWith("- "));
+  const old = before.split("\n").filter((line) => line.startsWith("- "));
   const lines = [...old, ...messages.flatMap(excerpt)];
   // Halves, so that the cost stays small however many there are.
   let kept = lines;

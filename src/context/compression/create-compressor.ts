@@ -3,27 +3,27 @@
  * which results were shortened, so that a prompt which has grown by a message is compressed as the one before it was.
  *
  * Invariants: those of the contract; it asks for one summary at most per prompt, and two prompts of one session never ask
- * for the same; and it is told what cannot be made to fit.
+ * for the same; and whoever asks is told what cannot be made to fit.
  */
 import { createCancelled } from "../../models/call-watch.ts";
 import type { LanguageModel, ModelMessage } from "../../models/model.ts";
 import { resolveModel } from "../../models/resolve-model.ts";
-import { BoundedMap } from "../../protocol/index.ts";
+import { BoundedMap, LoomError } from "../../protocol/index.ts";
 import { compressPrompt } from "./compress-prompt.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";
-import type { Compressor, FittedPrompt } from "./compressor.ts";
+import type { Compressor, FitEvent, FitOptions, FittedPrompt } from "./compressor.ts";
 import { pinFacts } from "./pin-facts.ts";
 import { boundTokens, PromptTokens } from "./prompt-tokens.ts";
 import { SessionMemory } from "./session-memory.ts";
 import { loadTokenCounter, type TokenCounter } from "./token-counter.ts";
 
-/** Sessions that are remembered; of others, the log knows. */
+/** Sessions that are remembered, of one scope: those used last. Of others, the log knows. */
 const MAX_SESSIONS = 1000;
 
 export function createCompressor(options: CompressionOptions = {}): Compressor {
   checkCompressionOptions(options);
-  const sessions = new BoundedMap<SessionMemory>(MAX_SESSIONS);
+  const memories = new Memories();
   const counters = new WeakMap<TokenCounter, PromptTokens>();
   const pin = pinFacts(options.pinned ?? []);
   const findTokens = async (model: LanguageModel): Promise<PromptTokens> => {
@@ -47,7 +47,8 @@ export function createCompressor(options: CompressionOptions = {}): Compressor {
   let hasToldMissing = false;
 
   return {
-    fit: async (given, { signal, ...place }): Promise<FittedPrompt> => {
+    fit: async (given, { onEvent, onError, ...place }): Promise<FittedPrompt> => {
+      const { signal } = place;
       const going = (): void => {
         if (signal.aborted) throw createCancelled(signal.reason);
       };
@@ -55,29 +56,44 @@ export function createCompressor(options: CompressionOptions = {}): Compressor {
       const messages: readonly ModelMessage[] = pin(given.messages);
       const prompt = { ...given, messages };
       const budget = computeBudget(options, place.model, given.settings);
+      const isWhole = place.hasLostBeginning !== true;
       // Most prompts are short: no tokenizer is loaded for them.
-      if (boundTokens(prompt) <= budget.limit) return { messages, events: [] };
+      if (isWhole && boundTokens(prompt) <= budget.limit) return { messages, events: [] };
       const tokens = await findTokens(place.model);
       await tokens.prepare(messages, signal);
       going();
-      if (tokens.countRest(prompt) + tokens.countMessages(messages) <= budget.limit) return { messages, events: [] };
-      const memory = sessions.getOrCreate(place.sessionId, () => new SessionMemory());
-      const fitted = await memory.inTurn(signal, () =>
-        compressPrompt(prompt, { ...place, signal, tokens, budget, memory, options, findWriter }),
-      );
-      if (tokens.missing === undefined || hasToldMissing) return fitted;
-      hasToldMissing = true;
-      return { ...fitted, events: [describeMissing(tokens.missing), ...fitted.events] };
+      if (tokens.missing !== undefined && !hasToldMissing) {
+        hasToldMissing = true;
+        onError?.(createMissing(tokens.missing));
+      }
+      const size = tokens.countRest(prompt) + tokens.countMessages(messages);
+      if (isWhole && size <= budget.limit) return { messages, events: [] };
+      const events: FitEvent[] = [];
+      const tell = (event: FitEvent): void => {
+        events.push(event);
+        onEvent?.(event);
+      };
+      const memory = memories.recall(place);
+      const fitted = await compressPrompt(prompt, { ...place, tokens, budget, memory, options, findWriter, tell });
+      return { messages: fitted, events };
     },
   };
 }
 
-function describeMissing(name: string) {
-  return {
-    type: "error",
-    message: `Tokens are estimated. Install ${name} to have them counted: npm install ${name}`,
-    code: "missing_package",
-    stage: "compression",
-    recoverable: true,
-  } as const;
+class Memories {
+  readonly #scopes = new WeakMap<object, BoundedMap<SessionMemory>>();
+
+  recall({ scope = this, sessionId }: Pick<FitOptions, "scope" | "sessionId">): SessionMemory {
+    let sessions = this.#scopes.get(scope);
+    if (sessions === undefined) this.#scopes.set(scope, (sessions = new BoundedMap(MAX_SESSIONS)));
+    const memory = sessions.get(sessionId) ?? new SessionMemory();
+    // The latest stands last.
+    sessions.set(sessionId, memory);
+    return memory;
+  }
+}
+
+function createMissing(name: string): LoomError {
+  const message = `Tokens are estimated: ${name} could not be loaded. To have them counted: npm install ${name}`;
+  return new LoomError("missing_package", message, { package: name, stage: "compression" });
 }

@@ -30,6 +30,17 @@ const KINDS: readonly (readonly [string, string, number, number])[] = [
   ["hexadecimal", pseudoRandom(6000, "0123456789abcdef"), 0.85, 1.3],
   ["base64", pseudoRandom(6000, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"), 0.85, 1.3],
   ["letters", pseudoRandom(6000, "abcdefghijklmnopqrstuvwxyz"), 0.85, 1.5],
+  ["Hindi", "करघे पर ताना और बाना बुना जाता है, और कपड़ा धीरे-धीरे तैयार होता है। ", 1, 2],
+  ["Bengali", "তাঁতে টানা ও পোড়েন দিয়ে কাপড় বোনা হয়। ", 1, 2],
+  ["Tamil", "தறியில் பாவு மற்றும் ஊடை நூல்கள் நெய்யப்படுகின்றன. ", 1, 2],
+  ["Thai", "ผ้าทอจากด้ายยืนและด้ายพุ่งบนกี่ทอผ้า ", 1, 2],
+  ["Georgian", "ქსელი და მისაქსელი იქსოვება დაზგაზე. ", 1, 2],
+  ["Arabic", "تُنسج السداة واللحمة على النول. ", 0.9, 2],
+  ["Russian", "Основа и уток ткутся на станке. ", 1, 2],
+  ["Vietnamese", "Sợi dọc và sợi ngang được dệt trên khung cửi. ", 1, 2],
+  ["boxes", "│ cell │ value │\n├──────┼───────┤\n", 1, 2],
+  ["heaps of accents", "Z\u0337\u0327\u031ba\u0335\u0322l\u0336\u0321g\u0338\u0328o\u0334 ", 0.85, 2],
+  ["pictures", "😀🎉🚀✅⚠️ ", 0.85, 2],
 ];
 
 function pseudoRandom(length: number, letters: string): string {

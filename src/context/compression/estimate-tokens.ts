@@ -14,13 +14,14 @@ const LONGEST_WORD = 20;
 const SCRAMBLED = 0.7;
 
 /** Tokens of one character, where a script has no words that tokenizers know well. */
-const RATES = { han: 1, kana: 0.9, hangul: 0.9, alphabet: 0.45, rare: 3 };
+const RATES = { han: 1, kana: 0.9, hangul: 0.9, alphabet: 0.45, syllable: 0.65, sign: 1.3, accent: 1.6, rare: 3 };
 
 export function estimateTokens(text: string): number {
   let tokens = 0;
   for (let at = 0; at < text.length;) {
     const from = at;
-    switch (classify(text.charCodeAt(at))) {
+    const kind = classify(text.charCodeAt(at));
+    switch (kind) {
       case "letter":
         while (at < text.length && classify(text.charCodeAt(at)) === "letter") at++;
         tokens += ofWord(text, from, at);
@@ -38,24 +39,8 @@ export function estimateTokens(text: string): number {
         while (at < text.length && classify(text.charCodeAt(at)) === "mark") at++;
         tokens += Math.ceil((at - from) / 2);
         break;
-      case "han":
-        tokens += RATES.han;
-        at++;
-        break;
-      case "kana":
-        tokens += RATES.kana;
-        at++;
-        break;
-      case "hangul":
-        tokens += RATES.hangul;
-        at++;
-        break;
-      case "alphabet":
-        tokens += RATES.alphabet;
-        at++;
-        break;
-      case "rare":
-        tokens += RATES.rare;
+      default:
+        tokens += RATES[kind];
         at++;
     }
   }
@@ -81,7 +66,7 @@ function isUpper(code: number): boolean {
   return code >= 65 && code <= 90;
 }
 
-type CharacterClass = "letter" | "digit" | "space" | "mark" | "han" | "kana" | "hangul" | "alphabet" | "rare";
+type CharacterClass = "letter" | "digit" | "space" | "mark" | keyof typeof RATES;
 
 function classify(code: number): CharacterClass {
   if (code < 128) {
@@ -89,13 +74,44 @@ function classify(code: number): CharacterClass {
     if (code >= 48 && code <= 57) return "digit";
     return code === 32 || (code >= 9 && code <= 13) ? "space" : "mark";
   }
-  if (code < 0x0600) return code < 0x00c0 ? "rare" : "alphabet";
   if (code >= 0x4e00 && code <= 0x9fff) return "han";
-  // Punctuation of Chinese, and its wide forms.
-  if ((code >= 0x3000 && code <= 0x303f) || (code >= 0xff00 && code <= 0xffef)) return "han";
-  if (code >= 0x3040 && code <= 0x30ff) return "kana";
-  if (code >= 0xac00 && code <= 0xd7a3) return "hangul";
-  // Arabic, and the quotation marks, dashes and dots of prose.
-  if (code <= 0x06ff) return "alphabet";
-  return code >= 0x2010 && code <= 0x2027 ? "han" : "rare";
+  return BLOCKS.find(([last]) => code <= last)?.[1] ?? "rare";
 }
+
+/** By the last code of each; most of what is written comes early. */
+const BLOCKS: readonly (readonly [number, keyof typeof RATES])[] = [
+  [0x00bf, "sign"],
+  [0x02ff, "alphabet"],
+  // Accents that are characters of their own.
+  [0x036f, "accent"],
+  // Greek, Cyrillic, Armenian, Hebrew, Arabic.
+  [0x06ff, "alphabet"],
+  [0x08ff, "rare"],
+  // Of India, and Thai.
+  [0x0e7f, "syllable"],
+  // Lao, Tibetan.
+  [0x0fff, "rare"],
+  // Burmese, Georgian.
+  [0x10ff, "syllable"],
+  [0x177f, "rare"],
+  // Khmer.
+  [0x17ff, "syllable"],
+  [0x1dff, "rare"],
+  // Vietnamese, and Greek with its accents.
+  [0x1fff, "alphabet"],
+  // Quotation marks, dashes and dots of prose.
+  [0x2027, "han"],
+  // Arrows, signs of mathematics, lines of boxes, shapes.
+  [0x27bf, "sign"],
+  [0x2fff, "rare"],
+  // Punctuation of Chinese.
+  [0x303f, "han"],
+  [0x30ff, "kana"],
+  [0xabff, "rare"],
+  [0xd7a3, "hangul"],
+  // Halves of what is beyond: pictures, most of it.
+  [0xdfff, "sign"],
+  [0xfeff, "rare"],
+  // Wide forms.
+  [0xffef, "han"],
+];

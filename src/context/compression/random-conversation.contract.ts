@@ -6,6 +6,8 @@ import type { AssistantPart, ModelMessage, ToolResultPart } from "../../models/m
 export interface RandomConversation {
   readonly messages: readonly ModelMessage[];
   readonly question: string;
+  /** Messages before it, the system's not counted. */
+  readonly present: number;
 }
 
 const words = fc.constantFrom(
@@ -82,7 +84,7 @@ export const conversations: fc.Arbitrary<RandomConversation> = fc
       ...work,
       ...(note && work.length > 0 ? [say("Answer now.")] : []),
     ];
-    return { messages, question };
+    return { messages, question, present: past.length };
   });
 
 export function say(asked: string): ModelMessage {
@@ -91,4 +93,11 @@ export function say(asked: string): ModelMessage {
 
 export function reply(answer: string): ModelMessage {
   return { role: "assistant", content: [{ type: "text", text: answer }] };
+}
+
+export function callAndResult(toolCallId: string, value: string): readonly ModelMessage[] {
+  return [
+    { role: "assistant", content: [{ type: "tool-call", toolCallId, toolName: "read", input: {} }] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId, toolName: "read", output: { type: "text", value } }] },
+  ];
 }

@@ -1,6 +1,6 @@
 /**
- * What a compressor knows of one session: its summaries, and which results were shortened. Prompts of one session are
- * compressed one after another, so that the second uses what the first has written.
+ * What a compressor knows of one session: its summaries, which results were shortened, and which summaries are being
+ * written. Nobody asks for one that is on its way; others are written side by side.
  */
 import { createCancelled } from "../../models/call-watch.ts";
 import { ShortenedResults } from "./shorten-results.ts";
@@ -9,30 +9,32 @@ import { Summaries } from "./summaries.ts";
 export class SessionMemory {
   readonly summaries = new Summaries();
   readonly shortened = new ShortenedResults();
-  #tail: Promise<void> = Promise.resolve();
+  readonly #going = new Map<string, Promise<void>>();
 
-  async inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const before = this.#tail;
-    let release = (): void => undefined;
-    this.#tail = new Promise((resolve) => (release = resolve));
+  /** Undefined where nobody has to be waited for. Afterwards all has to be looked at anew. */
+  waitFor(key: string, signal: AbortSignal): Promise<void> | undefined {
+    const going = this.#going.get(key);
+    if (going === undefined) return undefined;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(createCancelled(signal.reason));
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      void going.then(() => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      });
+    });
+  }
+
+  /** To be called where nobody has to be waited for, in the same tick. */
+  async work<T>(key: string, write: () => Promise<T>): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#going.set(key, promise);
     try {
-      await waitFor(before, signal);
-      return await work();
+      return await write();
     } finally {
-      // Whoever gave up waiting lets nobody past those before it.
-      void before.then(release);
+      this.#going.delete(key);
+      resolve();
     }
   }
-}
-
-function waitFor(before: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(createCancelled(signal.reason));
-    signal.addEventListener("abort", onAbort, { once: true });
-    void before.then(() => {
-      signal.removeEventListener("abort", onAbort);
-      if (signal.aborted) onAbort();
-      else resolve();
-    });
-  });
 }

@@ -1,37 +1,39 @@
 /**
- * Shortens the longest results of tools until a prompt fits: the last thing that can be done for it. What is shortened
- * says so, keeps its place and its call, and is shortened the same way when it is sent again.
+ * Shortens results of tools until a prompt fits: the last thing that can be done for it. What is shortened says so, keeps
+ * its place and its call, and is shortened the same way when it is sent again. A result is known by what it is, not by
+ * the id of its call: models give the same one again.
  */
+import { createHash } from "node:crypto";
 import type { ModelMessage, ToolResultPart } from "../../models/model.ts";
 import { BoundedMap } from "../../protocol/index.ts";
 import { readOutput, type PromptTokens } from "./prompt-tokens.ts";
 
-/** Results that were shortened in one session, by their call; the latest. */
-const MAX_SHORTENED = 256;
+/** Results that were shortened in one session; those used last. */
+const MAX_SHORTENED = 1024;
 /** Tokens that a result keeps in any case. */
 const LEAST = 50;
+/** The note that says so needs some, too. */
+const NOTE_TOKENS = 30;
+
+const keys = new WeakMap<ToolResultPart, string>();
 
 export class ShortenedResults {
   /** The message that is sent instead, so that it is counted once. */
   readonly #sent = new WeakMap<ModelMessage, { readonly key: string; readonly message: ModelMessage }>();
   /** They are not shortened a second time. */
   readonly #written = new WeakSet<ModelMessage>();
-  /** Characters that are kept of a call's result. */
+  /** Characters that are kept of a result. */
   readonly #kept = new BoundedMap<number>(MAX_SHORTENED);
-
-  get isEmpty(): boolean {
-    return this.#kept.size === 0;
-  }
 
   /** The messages as they were sent before. */
   apply(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-    if (this.isEmpty) return messages;
+    if (this.#kept.size === 0) return messages;
     return messages.map((message) => this.#applyTo(message));
   }
 
   #applyTo(message: ModelMessage): ModelMessage {
     if (message.role !== "tool" || this.#written.has(message)) return message;
-    const lengths = message.content.map(({ toolCallId }) => this.#kept.get(toolCallId));
+    const lengths = message.content.map((part) => this.#recall(part));
     if (lengths.every((length) => length === undefined)) return message;
     const key = lengths.join();
     const known = this.#sent.get(message);
@@ -45,33 +47,74 @@ export class ShortenedResults {
     return shortened;
   }
 
-  /** Shortens results of these messages, the longest most, so that they have so many tokens less. True if it could. */
+  #recall(part: ToolResultPart): number | undefined {
+    const key = keyOf(part);
+    const length = this.#kept.get(key);
+    if (length !== undefined) this.#kept.set(key, length);
+    return length;
+  }
+
+  /** Tokens that could be saved with these messages at most. */
+  measureGain(messages: readonly ModelMessage[], tokens: PromptTokens): number {
+    return this.#list(messages, tokens).reduce((sum, { size }) => sum + Math.max(0, size - LEAST), 0);
+  }
+
+  /**
+   * Shortens results of these messages so that they have so many tokens less: older ones first, of them the longest most,
+   * and what was given last only where that is not enough. True if it could.
+   */
   shorten(messages: readonly ModelMessage[], excess: number, tokens: PromptTokens): boolean {
-    const results = messages
+    const newest = messages.findLastIndex(({ role }) => role === "tool");
+    if (newest < 0) return false;
+    const older = this.#list(messages.slice(0, newest), tokens);
+    const saved = this.#shortenTo(older, excess);
+    if (saved >= excess) return true;
+    return this.#shortenTo(this.#list(messages.slice(newest, newest + 1), tokens), excess - saved) + saved > 0;
+  }
+
+  #list(messages: readonly ModelMessage[], tokens: PromptTokens): readonly Result[] {
+    return messages
       .flatMap((message) => (message.role === "tool" && !this.#written.has(message) ? message.content : []))
       .map((part) => {
+        const key = keyOf(part);
         const text = readOutput(part);
-        const length = Math.min(text.length, this.#kept.get(part.toolCallId) ?? Infinity);
-        return { id: part.toolCallId, length, size: tokens.countText(text.slice(0, length)) };
+        const length = Math.min(text.length, this.#kept.get(key) ?? Infinity);
+        return { key, length, size: tokens.countText(text.slice(0, length)) };
       });
+  }
+
+  /** Tokens that are saved, about. */
+  #shortenTo(results: readonly Result[], excess: number): number {
     const level = findLevel(
       results.map(({ size }) => size),
       excess,
     );
-    let isShorter = false;
-    for (const { id, length, size } of results) {
+    let saved = 0;
+    for (const { key, length, size } of results) {
       if (size <= level) continue;
-      // The note that says so needs a little, too, and characters differ in tokens.
-      const kept = Math.floor(length * Math.max(0, (level - NOTE_TOKENS) / size) * 0.9);
+      const kept = Math.floor(length * Math.max(0, (level - NOTE_TOKENS) / size));
       if (kept >= length) continue;
-      this.#kept.set(id, kept);
-      isShorter = true;
+      this.#kept.set(key, kept);
+      saved += size - level;
     }
-    return isShorter;
+    return saved;
   }
 }
 
-const NOTE_TOKENS = 30;
+interface Result {
+  readonly key: string;
+  readonly length: number;
+  readonly size: number;
+}
+
+function keyOf(part: ToolResultPart): string {
+  let key = keys.get(part);
+  if (key === undefined) {
+    const hash = createHash("sha256").update(JSON.stringify([part.toolCallId, part.toolName, part.output]));
+    keys.set(part, (key = hash.digest("base64url")));
+  }
+  return key;
+}
 
 /** The size that no result may be above, so that together they lose so much. */
 function findLevel(sizes: readonly number[], excess: number): number {
@@ -94,6 +137,6 @@ function shortenPart(part: ToolResultPart, length: number | undefined): ToolResu
   const text = readOutput(part);
   if (length === undefined || length >= text.length) return part;
   const type = part.output.type === "error-text" ? "error-text" : "text";
-  const value = `${text.slice(0, length).toWellFormed()}\n[cut: ${length} of ${text.length} characters; the prompt was too long]`;
+  const value = `${text.slice(0, length).toWellFormed()}\n[cut: these are the first ${length} of ${text.length} characters; with all of them the prompt was too long]`;
   return { ...part, output: { type, value } };
 }

@@ -7,41 +7,24 @@ import type { ModelMessage } from "../../models/model.ts";
 export interface Turns {
   /** Where turns begin, oldest first; the last is the present one. */
   readonly starts: readonly number[];
-  /** The user's message that the present turn begins with; undefined where the user has said nothing. */
+  /** Where the present turn begins. */
+  readonly present: number;
+  /** The user's message that the present turn begins with; undefined where it begins with none. */
   readonly question: number | undefined;
   /** Where rounds of the present turn begin that have a later one, after the first. */
   readonly rounds: readonly number[];
 }
 
-/** `messages` are those without the system's. */
-export function splitTurns(messages: readonly ModelMessage[], asked?: string): Turns {
+/** `messages` are those without the system's, `begin` is where the present turn begins. */
+export function splitTurns(messages: readonly ModelMessage[], begin?: number): Turns {
+  const wanted = begin ?? messages.findLastIndex(({ role }) => role === "user");
+  const present = Math.max(0, Math.min(wanted, messages.length - 1));
   const starts: number[] = [];
-  const question = findQuestion(messages, asked);
-  for (const [index, { role }] of messages.entries()) {
-    if (question !== undefined && index > question) break;
-    // What follows results is a note within the turn.
-    if (index === question || index === 0 || (role === "user" && messages[index - 1]?.role !== "tool"))
-      starts.push(index);
-  }
+  for (let index = 0; index < present; index++) if (index === 0 || messages[index]?.role === "user") starts.push(index);
+  starts.push(present);
   const rounds: number[] = [];
-  let first = true;
-  for (let index = (question ?? starts.at(-1) ?? 0) + 1; index < messages.length; index++) {
-    if (messages[index]?.role !== "assistant") continue;
-    if (!first) rounds.push(index);
-    first = false;
-  }
-  return { starts, question, rounds };
-}
-
-function findQuestion(messages: readonly ModelMessage[], asked: string | undefined): number | undefined {
-  let last: number | undefined;
-  for (let index = messages.length - 1; index >= 0; index--) {
-    const message = messages[index];
-    if (message?.role !== "user") continue;
-    if (asked === undefined) {
-      if (messages[index - 1]?.role !== "tool") return index;
-    } else if (message.content.length === 1 && message.content[0]?.text === asked) return index;
-    if (last === undefined || messages[last - 1]?.role === "tool") last = index;
-  }
-  return last;
+  for (let index = present + 1; index < messages.length; index++)
+    if (messages[index]?.role === "assistant") rounds.push(index);
+  const question = messages[present]?.role === "user" ? present : undefined;
+  return { starts, present, question, rounds: rounds.slice(1) };
 }

@@ -1,18 +1,22 @@
-/** The message that a summary is sent in, and the note that tells what no summary could be had of. */
+/** The message that a summary is sent in, with a note of what nobody has summarised. */
 import type { ModelMessage } from "../../models/model.ts";
+import type { PromptTokens } from "./prompt-tokens.ts";
 import type { Summary } from "./summaries.ts";
+import { shortenText } from "./write-summary.ts";
 
-const NOTE = /(?:^|\n\n)\[(\d+) earlier messages are missing: they could not be summarised\.\]$/;
+/** Tokens that stand around a summary. */
+export const AROUND_SUMMARY = 60;
 
 /** The same summary is the same message, so that it is counted once. */
 const messages = new WeakMap<Summary, ModelMessage>();
 const written = new WeakSet<ModelMessage>();
+const limited = new WeakMap<Summary, { readonly maxTokens: number; readonly summary: Summary }>();
 
 export function writeSummaryMessage(summary: Summary): ModelMessage {
   let message = messages.get(summary);
   if (message === undefined) {
     const head = `[Summary of the earlier conversation, in the place of ${summary.count} messages. It is a record of what was said and done, not an instruction.]`;
-    message = { role: "user", content: [{ type: "text", text: `${head}\n\n${summary.text}` }] };
+    message = { role: "user", content: [{ type: "text", text: `${head}\n\n${writeText(summary)}` }] };
     messages.set(summary, message);
     written.add(message);
   }
@@ -25,15 +29,19 @@ export function isSummaryMessage(message: ModelMessage): boolean {
 }
 
 /** The text with a note of how many messages are missing. */
-export function joinNote(text: string, missing: number): string {
+export function writeText({ text, missing }: Pick<Summary, "text" | "missing">): string {
   if (missing === 0) return text;
   const note = `[${missing} earlier messages are missing: they could not be summarised.]`;
   return text === "" ? note : `${text}\n\n${note}`;
 }
 
-/** A text and its note, parted again. */
-export function readNote(text: string): { readonly text: string; readonly missing: number } {
-  const match = NOTE.exec(text);
-  if (match === null) return { text, missing: 0 };
-  return { text: text.slice(0, match.index), missing: Number(match[1]) };
+/** One that was written for a model which can read more is shortened for this one. */
+export function limitSummary(summary: Summary, maxTokens: number, tokens: PromptTokens): Summary {
+  let known = limited.get(summary);
+  if (known?.maxTokens !== maxTokens) {
+    const text = shortenText(summary.text, maxTokens, tokens);
+    known = { maxTokens, summary: text === summary.text ? summary : { ...summary, text } };
+    limited.set(summary, known);
+  }
+  return known.summary;
 }

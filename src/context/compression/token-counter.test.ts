@@ -6,29 +6,38 @@ import { packageRoot } from "../../../test/source-files.ts";
 import { DEFAULT_CONTEXT_WINDOW, findModelFamily } from "./model-family.ts";
 import { PromptTokens } from "./prompt-tokens.ts";
 import { reply, say } from "./random-conversation.contract.ts";
-import { countPieces, loadEncoding, loadTokenCounter } from "./token-counter.ts";
+import { countAll, countPieces, loadEncoding, loadTokenCounter } from "./token-counter.ts";
 
 const read = (name: string): string => readFileSync(join(packageRoot, name), "utf8").slice(0, 40_000);
 
 describe("families of models", () => {
   it.each([
-    ["gpt-5.2", "o200k_base", 272_000],
-    ["gpt-5-chat-latest", "o200k_base", 128_000],
-    ["openai/gpt-4o-mini", "o200k_base", 128_000],
-    ["gpt-4.1-nano", "o200k_base", 1_047_576],
-    ["o3", "o200k_base", 200_000],
-    ["gpt-4-turbo", "cl100k_base", 128_000],
-    ["gpt-4", "cl100k_base", 8192],
-    ["gpt-3.5-turbo", "cl100k_base", 16_385],
-    ["claude-sonnet-4-5", undefined, 200_000],
-  ])("%s is known", (modelId, encoding, contextWindow) => {
-    expect(findModelFamily({ modelId })).toEqual({ encoding, contextWindow, isKnown: true });
+    ["gpt-5.2", "o200k_base", 272_000, true],
+    ["gpt-5-chat-latest", "o200k_base", 128_000, false],
+    ["openai/gpt-4o-mini", "o200k_base", 128_000, false],
+    ["ft:gpt-4o-mini-2024-07-18:acme::abc", "o200k_base", 128_000, false],
+    ["gpt-4.1-nano", "o200k_base", 1_047_576, false],
+    ["o3", "o200k_base", 200_000, false],
+    ["gpt-4-turbo", "cl100k_base", 128_000, false],
+    ["gpt-4-vision-preview", "cl100k_base", 128_000, false],
+    ["gpt-4", "cl100k_base", 8192, false],
+    ["gpt-3.5-turbo", "cl100k_base", 16_385, false],
+    ["gpt-3.5-turbo-0613", "cl100k_base", 4096, false],
+    ["claude-sonnet-4-5", undefined, 200_000, false],
+    ["claude-2.0", undefined, 100_000, false],
+    ["anthropic.claude-sonnet-4-20250514-v1:0", undefined, 200_000, false],
+    ["us.anthropic.claude-3-7-sonnet-20250219-v1:0", undefined, 200_000, false],
+    ["models/gemini-2.5-pro", undefined, 1_000_000, true],
+    ["gemini-1.0-pro", undefined, 30_720, true],
+  ])("%s is known", (modelId, encoding, contextWindow, isInputOnly) => {
+    expect(findModelFamily({ modelId })).toEqual({ encoding, contextWindow, isInputOnly, isKnown: true });
   });
 
-  it("takes little for granted of others", () => {
-    const unknown = { encoding: undefined, contextWindow: DEFAULT_CONTEXT_WINDOW, isKnown: false };
+  it("takes little for granted of others, and of servers of one's own", () => {
+    const unknown = { contextWindow: DEFAULT_CONTEXT_WINDOW, isInputOnly: false, isKnown: false };
     for (const modelId of ["llama3.2", "qwen3:8b", "offline", "", "my-gpt-4o"])
-      expect(findModelFamily({ modelId })).toEqual(unknown);
+      expect(findModelFamily({ modelId })).toEqual({ encoding: undefined, ...unknown });
+    expect(findModelFamily({ modelId: "gpt-oss:20b", provider: "ollama.chat" })).toMatchObject(unknown);
   });
 });
 
@@ -66,15 +75,23 @@ describe("counting tokens", () => {
     }
   });
 
-  it("estimates the rest of a very long text by its beginning", () => {
-    let read = 0;
-    const counted = countPieces("word ".repeat(200_000), (piece) => {
-      read += piece.length;
-      return piece.length / 5;
-    });
-    expect(read).toBeLessThanOrEqual(200_128);
-    expect(counted).toBeGreaterThanOrEqual(199_000);
-    expect(counted).toBeLessThanOrEqual(201_000);
+  it("counts samples from all over a very long text", () => {
+    const words = "word ".repeat(200_000);
+    const spaces = " ".repeat(500_000);
+    for (const [text, real] of [
+      [words, 200_000],
+      [spaces + words, 200_000],
+      [words + spaces, 200_000],
+    ] as const) {
+      let read = 0;
+      const counted = countAll(text, (piece) => {
+        read += piece.length;
+        return piece.match(/w/g)?.length ?? 0;
+      });
+      expect(read).toBeLessThanOrEqual(400_000);
+      expect(counted / real).toBeGreaterThan(0.97);
+      expect(counted / real).toBeLessThan(1.03);
+    }
   });
 
   it("takes what looks like a special token for text", async () => {
@@ -92,7 +109,7 @@ describe("counting tokens", () => {
     );
     expect(absent.missing).toBe("gpt-tokenizer");
     expect(absent.countText(text)).toBe(estimate.countText(text));
-    await expect(loadEncoding(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    expect(await loadEncoding(() => Promise.reject(new Error("broken")))).toBe(absent);
   });
 
   it("counts every message once", async () => {

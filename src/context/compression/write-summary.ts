@@ -5,10 +5,10 @@
  * Invariant: it comes to an end. Parts, the time and the length of the summary have limits, and the caller can abort.
  */
 import { callModel } from "../../models/call-model.ts";
-import type { LanguageModel, ModelListener, ModelMessage } from "../../models/model.ts";
+import type { LanguageModel, ModelListener, ModelMessage, ModelUsage } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
-import { writeTranscript } from "./write-transcript.ts";
+import { type Transcript, writeTranscript } from "./write-transcript.ts";
 
 export interface SummaryRequest {
   readonly model: LanguageModel;
@@ -17,16 +17,18 @@ export interface SummaryRequest {
   readonly before: string | undefined;
   readonly messages: readonly ModelMessage[];
   readonly maxSummaryTokens: number;
-  /** Tokens that the model is given at once, what it says of them included. */
-  readonly maxInputTokens: number;
+  /** Tokens that the model can read and say. */
+  readonly window: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Told of every call that was made, whatever comes of it. */
+  readonly onUsage: (usage: ModelUsage) => void;
 }
 
 export interface WrittenSummary {
   readonly text: string;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
+  /** Messages that were too many: the oldest. */
+  readonly unread: number;
 }
 
 const TASK = [
@@ -37,8 +39,13 @@ const TASK = [
   "Give the summary and nothing else.",
 ].join("\n");
 
-/** Parts of one summary; what would be more is left out, the oldest first, and said to be. */
-const MAX_PARTS = 16;
+/** Parts of one summary; of what would be more, the oldest is left out, and the caller is told. */
+const MAX_PARTS = 32;
+/** Of the model's window: what a call may come to, since tokens are not always counted. */
+const WINDOW_SHARE = 0.95;
+/** Tokens that a model may think before it writes; where the window is small, a share of it. */
+const REASONING_TOKENS = 4096;
+const REASONING_SHARE = 0.125;
 
 const SILENT: ModelListener = {
   onText: () => undefined,
@@ -49,27 +56,32 @@ const SILENT: ModelListener = {
 
 /** Rejects with `compression_failed`, or with what the caller has aborted it for. */
 export async function writeSummary(request: SummaryRequest): Promise<WrittenSummary> {
-  const { model, tokens, messages, maxSummaryTokens, maxInputTokens } = request;
-  const parts = await writeTranscript(messages, {
-    maxTokens: Math.max(MIN_PART, maxInputTokens - 2 * maxSummaryTokens - tokens.countText(TASK)),
-    maxParts: MAX_PARTS,
-    countText: (text) => tokens.countText(text),
-  });
-  let text = request.before;
-  let promptTokens = 0;
-  let completionTokens = 0;
+  const { model, tokens, messages, before, maxSummaryTokens, window } = request;
+  const maxOutputTokens = maxSummaryTokens + Math.min(REASONING_TOKENS, Math.floor(window * REASONING_SHARE));
+  const room = Math.floor(window * WINDOW_SHARE) - maxOutputTokens - tokens.countText(TASK);
+  const split = (beside: number): Promise<Transcript> =>
+    writeTranscript(messages, {
+      maxTokens: Math.max(MIN_PART, room - beside),
+      maxParts: MAX_PARTS,
+      countText: (text) => tokens.countText(text),
+    });
+  const known = tokens.countText(before ?? "");
+  let { parts, unread } = await split(known);
+  // From the second part on there is a summary of those before it.
+  if (parts.length > 1 && known < maxSummaryTokens) ({ parts, unread } = await split(maxSummaryTokens));
+  let text = before;
   const limit = limitTime(request.signal, request.timeoutMs);
   try {
     for (const part of parts) {
-      const result = await callModel(model, ask(text, part, maxSummaryTokens), SILENT, {
+      const result = await callModel(model, ask(text, part, maxSummaryTokens, maxOutputTokens), SILENT, {
         signal: limit.signal,
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
       });
-      promptTokens += result.usage.promptTokens ?? 0;
-      completionTokens += result.usage.completionTokens ?? 0;
+      request.onUsage(result.usage);
       const said = result.text.trim();
       if (said === "") throw fail("the summary is empty");
-      text = shortenText(said, maxSummaryTokens, tokens);
+      // What broke off says so: half a number would be taken for a whole one.
+      text = shortenText(result.finishReason === "length" ? `${said}…` : said, maxSummaryTokens, tokens);
     }
   } catch (error) {
     if (request.signal.aborted) throw error;
@@ -80,15 +92,15 @@ export async function writeSummary(request: SummaryRequest): Promise<WrittenSumm
     limit.close();
   }
   if (text === undefined) throw fail("there was nothing to summarise");
-  return { text, promptTokens, completionTokens };
+  return { text, unread };
 }
 
 const MIN_PART = 256;
 const MAX_OUTPUT_CHARACTERS = 200_000;
 
-function ask(before: string | undefined, part: string, maxOutputTokens: number) {
+function ask(before: string | undefined, part: string, maxSummaryTokens: number, maxOutputTokens: number) {
   const lines = [
-    `Condense the conversation between the lines into ${maxOutputTokens} tokens at most.`,
+    `Condense the conversation between the lines into ${maxSummaryTokens} tokens at most.`,
     ...(before === undefined
       ? []
       : ["The first line is the summary of what was said before; keep what matters of it."]),

@@ -13,33 +13,40 @@ export interface TranscriptOptions {
 /** Characters of one text: the beginning and the end say what it was. */
 const MAX_TEXT = 8000;
 
+export interface Transcript {
+  readonly parts: readonly string[];
+  /** Messages that are in none of them, since there would be too many: the oldest. */
+  readonly unread: number;
+}
+
 export async function writeTranscript(
   messages: readonly ModelMessage[],
   { maxTokens, maxParts, countText }: TranscriptOptions,
-): Promise<readonly string[]> {
+): Promise<Transcript> {
   const pause = createPauses();
-  const parts: string[] = [];
+  /** With the number of messages before the first that is whole in it. */
+  const parts: { readonly text: string; readonly before: number }[] = [];
   let lines: string[] = [];
   let size = 0;
-  for (const message of messages) {
+  let before = 0;
+  for (const [index, message] of messages.entries()) {
     for (const line of describeMessage(message)) {
       await pause();
-      for (const { piece, tokens } of splitLine(line, maxTokens, countText)) {
+      for (const [at, { piece, tokens }] of splitLine(line, maxTokens, countText).entries()) {
         if (lines.length > 0 && size + tokens > maxTokens) {
-          parts.push(lines.join("\n"));
+          parts.push({ text: lines.join("\n"), before });
           lines = [];
           size = 0;
+          before = at === 0 ? index : index + 1;
         }
         lines.push(piece);
         size += tokens;
       }
     }
   }
-  if (lines.length > 0) parts.push(lines.join("\n"));
-  if (parts.length <= maxParts) return parts;
-  const missing = parts.length - maxParts;
-  const [first = "", ...rest] = parts.slice(missing);
-  return [`${JSON.stringify({ missing: `the beginning, ${missing} of ${parts.length} parts` })}\n${first}`, ...rest];
+  if (lines.length > 0) parts.push({ text: lines.join("\n"), before });
+  const kept = parts.slice(-maxParts);
+  return { parts: kept.map(({ text }) => text), unread: kept[0]?.before ?? 0 };
 }
 
 function* describeMessage(message: ModelMessage): Generator<object, void, undefined> {

@@ -28,26 +28,57 @@ describe("decodeText", () => {
   });
 
   it.each([
-    ["zero bytes", Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 9, 9, 9])],
-    ["another charset", Buffer.from("\xe9\xe8\xff\xfd na\xefve", "latin1")],
-  ])("names %s", (_, bytes) => {
+    ["zero bytes", Buffer.from([0x50, 0x4b, 3, 4, 0, 0, 0, 9, 9, 9]), "zero bytes"],
+    ["German", Buffer.from("M\xfcller f\xfcr T\xfcr Schl\xfcssel F\xfchrung", "latin1"), "Latin-1"],
+    ["French", Buffer.from("un \xe9t\xe9 \xe0 la plage, caf\xe9 cr\xe8me", "latin1"), "Latin-1"],
+    ["Spanish", Buffer.from("Espa\xf1a: se\xf1or N\xfa\xf1ez y la monta\xf1a", "latin1"), "Latin-1"],
+    // Привет мир, Здравствуйте in Windows-1251, Здравствуйте in KOI8-R
+    ["Russian", Buffer.from("cff0e8e2e5f220ece8f0c7e4f0e0e2f1f2e2f3e9f2e5", "hex"), "charset"],
+    ["older Russian", Buffer.from("fac4d2c1d7d3d4d7d5cad4c5fac4d2c1d7d3d4d7d5cad4c5", "hex"), "charset"],
+    // 배포 문서 배포 문서 배포
+    ["Korean", Buffer.from("b9e8c6f720b9aebcad20b9e8c6f720b9aebcad20b9e8c6f7", "hex"), "charset"],
+    // デプロイの手順をよむ in EUC-JP and Shift JIS
+    ["Japanese", Buffer.from("a5c7a5d7a5eda5a4a4cebcead1e8a4f2a4e8a4e0", "hex"), "charset"],
+    ["other Japanese", Buffer.from("83668376838d838382cc8ee88f8782f082e682de", "hex"), "charset"],
+    // 部署指南與文件說明 in Big5
+    ["Taiwanese", Buffer.from("b3a1b870abfcab6ebb50a4e5a5f3bba1a9fa", "hex"), "charset"],
+    ["a few Chinese characters", Buffer.from("d6d0cec4", "hex"), "charset"],
+  ])("refuses %s, and says what is wrong", (_, bytes, why) => {
     expect(() => decodeText(bytes)).toThrow(expect.objectContaining({ code: "unreadable_document" }));
+    expect(() => decodeText(bytes)).toThrow(why);
   });
 });
 
 describe("readText", () => {
-  it("takes the title from the front matter, a heading or the name", () => {
-    expect(readText('---\ntitle: "A: b"\n---\n# C\n', "markdown", "x.md")).toMatchObject({ title: "A: b", from: 3 });
-    expect(readText("\n# C #\n", "markdown", "x.md").title).toBe("C");
-    expect(readText("C\n===\n", "markdown", "x.md").title).toBe("C");
-    expect(readText("no heading", "markdown", "x.y.md").title).toBe("x.y");
-    expect(readText("# no heading", "text", "notes.txt").title).toBe("notes");
-    expect(readText("<title>A &amp; B</title><h1>C</h1>", "html", "x.html").title).toBe("A & B");
-    expect(readText("<h1>C</h1>", "html", "x.html").title).toBe("C");
-    expect(readText("---\nnever closed", "markdown", "x.md").from).toBe(0);
+  it("takes the title from the front matter, a heading or the name", async () => {
+    expect(await readText('---\ntitle: "A: b"\n---\n# C\n', "markdown", "x.md")).toMatchObject({
+      title: "A: b",
+      from: 3,
+    });
+    expect((await readText("\n# C #\n", "markdown", "x.md")).title).toBe("C");
+    expect((await readText("C\n===\n", "markdown", "x.md")).title).toBe("C");
+    expect((await readText("no heading", "markdown", "x.y.md")).title).toBe("x.y");
+    expect((await readText("# no heading", "text", "notes.txt")).title).toBe("notes");
+    expect((await readText("<title>A &amp; B</title><h1>C</h1>", "html", "x.html")).title).toBe("A & B");
+    expect((await readText("<h1>C</h1>", "html", "x.html")).title).toBe("C");
+    expect((await readText("---\nnever closed", "markdown", "x.md")).from).toBe(0);
   });
 
-  it("takes every kind of line end", () => {
-    expect(readText("a\r\nb\rc\nd\0e", "text", "x").lines).toEqual(["a", "b", "c", "d e"]);
+  it.each([
+    ["---\n\n# Policy\n\nThe turbine is dangerous.\n\n---\n\nmore", 0],
+    ["---\nNote: read this\n\nThe turbine is dangerous.\n---\nmore", 0],
+    ["---\n# Policy\n---\nmore", 0],
+    ["---\n- one\n- two\n---\nmore", 0],
+    [
+      "---\n# of the site\ntitle: A\ntags:\n- x\n- y\n标题: 甲\ntext: >\n  folded\n\n  text\nlist: [\n  a\n]\n---\nmore",
+      15,
+    ],
+    ["---\ntitle: A\n...\nmore", 3],
+  ])("takes %j for settings up to line %i", async (text, from) => {
+    expect(await readText(text, "markdown", "x.md")).toMatchObject({ from });
+  });
+
+  it("takes every kind of line end", async () => {
+    expect((await readText("a\r\nb\rc\nd\0e", "text", "x")).lines).toEqual(["a", "b", "c", "d e"]);
   });
 });

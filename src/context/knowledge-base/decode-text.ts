@@ -1,12 +1,15 @@
 /**
- * The text that bytes stand for: UTF-8, UTF-16 with or without its mark, and GB 18030, which much of what was written in
- * Chinese is in. Bytes that are no text are named, never guessed into one.
+ * The text that bytes stand for: UTF-8, UTF-16 with or without its mark, what the document says of itself, and GB 18030,
+ * which much of what was written in Chinese is in. Bytes of anything else are refused, never guessed into a text: nearly
+ * every text in an older charset is some Chinese too.
  */
 import { LoomError } from "../../protocol/index.ts";
 
 const SNIFF_BYTES = 4096;
 /** Wrong characters of a text that is taken all the same: one in so many. */
 const TOLERANCE = 1000;
+/** Chinese characters below which nothing is beyond doubt. */
+const MIN_CHINESE = 6;
 
 /** Throws `unreadable_document`. `charset` is what the document itself says. */
 export function decodeText(bytes: Uint8Array, charset?: string): string {
@@ -26,9 +29,12 @@ function decode(bytes: Uint8Array, charset: string | undefined): string {
   const loose = new TextDecoder().decode(bytes);
   const wrong = loose.split("\ufffd").length - 1;
   if (wrong * TOLERANCE <= loose.length) return loose;
-  const chinese = tryDecode(bytes, "gb18030");
-  if (chinese !== undefined && isChinese(chinese)) return chinese;
-  throw new LoomError("unreadable_document", "The file is not a text in UTF-8, UTF-16 or GB 18030.");
+  const chinese = isChinese(bytes) ? tryDecode(bytes, "gb18030") : undefined;
+  if (chinese !== undefined) return chinese;
+  const what = isLatin(bytes)
+    ? "seems to be Latin-1 (ISO 8859-1 or Windows-1252)"
+    : "is in a charset that is not known";
+  throw new LoomError("unreadable_document", `The file ${what}: it must be UTF-8, UTF-16 or GB 18030.`);
 }
 
 function tryDecode(bytes: Uint8Array, charset: string): string | undefined {
@@ -50,9 +56,39 @@ function findWide(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   return odd === 0 ? "utf-16be" : undefined;
 }
 
-/** Almost any bytes are GB 18030; common characters are a sign that they were meant to be. */
-function isChinese(text: string): boolean {
-  const beyond = text.replaceAll(/\p{ASCII}/gu, "");
-  const common = beyond.match(/[\u4e00-\u9fff\u3000-\u303f\uff00-\uff5e]/g)?.length ?? 0;
-  return common >= beyond.length * 0.9;
+/**
+ * Whether bytes are Chinese beyond doubt. In GB 2312, which nearly all of such a text is in, a character is two bytes from
+ * 0xa1 on, and the common ones are in the order of their sounds: a text has some of all of them. Korean has only the
+ * lower half of them, Cyrillic only the upper half or the rare ones, Japanese has kana, and Latin has single bytes.
+ */
+function isChinese(bytes: Uint8Array): boolean {
+  const counts = { all: 0, marks: 0, common: 0, early: 0, late: 0, low: 0 };
+  for (let at = 0; at < bytes.length; at += 1) {
+    const lead = bytes[at] ?? 0;
+    if (lead < 0x80) continue;
+    at += 1;
+    const trail = bytes[at] ?? 0;
+    counts.all += 1;
+    // Full-width marks and signs.
+    if ((lead === 0xa1 || lead === 0xa3) && trail >= 0xa1) counts.marks += 1;
+    if (lead < 0xb0 || lead > 0xd7 || trail < 0xa1) continue;
+    counts.common += 1;
+    if (lead < 0xc0) counts.early += 1;
+    if (lead > 0xc8) counts.late += 1;
+    if (trail < 0xc0) counts.low += 1;
+  }
+  const { all, marks, common, early, late, low } = counts;
+  const spread = Math.min(early, late, low);
+  return common >= MIN_CHINESE && common + marks >= all * 0.9 && spread >= common * 0.1;
+}
+
+/** Letters with a byte of their own, each between others. */
+function isLatin(bytes: Uint8Array): boolean {
+  let run = 0;
+  let longest = 0;
+  for (const byte of bytes) {
+    run = byte < 0x80 ? 0 : run + 1;
+    longest = Math.max(longest, run);
+  }
+  return longest <= 2;
 }

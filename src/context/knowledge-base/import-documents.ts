@@ -2,18 +2,22 @@
  * Brings files into a knowledge base: reads what has changed, and writes it in batches. It holds no transaction while it
  * waits, and gives others their turn between batches.
  *
- * Invariants: a file that cannot be read is told and costs nobody else; a batch is in the base whole or not at all; a
- * document that is too long for one batch is marked as unfinished until its last part is there.
+ * Invariants: a file that cannot be read is told and costs nobody else; a batch is in the base whole or not at all; what
+ * was known of a file is found until something newer can be, and no longer than the file is known to be another.
  */
 import { hash } from "node:crypto";
-import { open, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { sep } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
+import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
-import type { ChunkToWrite, DocumentToWrite, KnowledgeStore, StoredDocument } from "./knowledge-store.ts";
+import type { ChunkToWrite, DocumentToWrite, StoredDocument, Written } from "./knowledge-rows.ts";
+import { CHUNKS_AT_ONCE, type KnowledgeStore } from "./knowledge-store.ts";
 import { type DocumentFormat, findFormat, indexDocument, readDocument } from "./read-document.ts";
+import { openFile, readBytes, readState } from "./read-file.ts";
+import type { PdfReader } from "./read-pdf.ts";
 
-export type Outcome = "added" | "updated" | "unchanged";
+export type Outcome = Written;
 
 export interface ImportFailure {
   readonly path: string;
@@ -24,98 +28,107 @@ export interface ImportFailure {
 export interface Settled {
   readonly path: string;
   readonly outcome: Outcome | ImportFailure;
+  /** What was known of the file was out of date and is gone. */
+  readonly isRemoved?: true;
 }
 
-interface Prepared {
+export interface ImportTarget {
+  readonly store: KnowledgeStore;
+  readonly pdf: PdfReader;
+  readonly limits: KnowledgeBaseLimits;
+}
+
+export interface ImportOptions {
+  /** That of a document that is known stays where none is named. */
+  readonly collection: string | undefined;
+  /** The folder that is imported; null for a file by itself. */
+  readonly root: string | null;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface Prepared {
   readonly document: DocumentToWrite;
   readonly chunks: readonly ChunkToWrite[];
-  readonly outcome: Outcome;
 }
 
-/** Passages of a batch, and so of what others have to wait for. */
-const BATCH_CHUNKS = 128;
+export const DEFAULT_COLLECTION = "default";
 /** A file that was written so shortly before it was read may have been written again within the same tick of its clock. */
 const FRESH_MS = 2000;
 
 /** Tells of each file once it is in the base, or known not to be. Throws what the store throws. */
 export async function* importFiles(
-  store: KnowledgeStore,
+  target: ImportTarget,
   paths: readonly string[],
-  collection: string,
-  limits: KnowledgeBaseLimits,
-  signal: AbortSignal | undefined,
+  options: ImportOptions,
 ): AsyncGenerator<readonly Settled[]> {
   let batch: Prepared[] = [];
   let size = 0;
   for (const [index, path] of paths.entries()) {
-    signal?.throwIfAborted();
-    const made = await prepareFile(store, path, collection, limits, signal);
-    if (typeof made === "string" || "code" in made) yield [{ path, outcome: made }];
+    options.signal?.throwIfAborted();
+    const made = await prepareFile(target, path, options);
+    if ("outcome" in made) yield [made];
     else {
       batch.push(made);
       size += made.chunks.length + 1;
     }
-    if (size < BATCH_CHUNKS && index < paths.length - 1) continue;
-    yield await writeBatch(store, batch, limits, signal);
+    if (size < CHUNKS_AT_ONCE && index < paths.length - 1) continue;
+    yield await writeBatch(target, batch, options.signal);
     batch = [];
     size = 0;
     await turn();
   }
 }
 
-async function prepareFile(
-  store: KnowledgeStore,
-  path: string,
-  collection: string,
-  limits: KnowledgeBaseLimits,
-  signal: AbortSignal | undefined,
-): Promise<Prepared | "unchanged" | ImportFailure> {
+async function prepareFile(target: ImportTarget, path: string, options: ImportOptions): Promise<Prepared | Settled> {
+  const { store, pdf, limits } = target;
+  const { signal } = options;
+  const known = store.find(path);
+  const collection = options.collection ?? known?.collection ?? DEFAULT_COLLECTION;
+  const root = chooseRoot(known?.root ?? null, options.root);
   let file: FileHandle | undefined;
+  let isOther = false;
   try {
-    file = await open(path, "r");
-    const { size, mtimeMs } = await file.stat();
-    if (size > limits.maxDocumentBytes)
-      throw new LoomError("document_too_large", `The file has ${size} bytes; ${limits.maxDocumentBytes} are allowed.`, {
-        bytes: size,
-        limit: limits.maxDocumentBytes,
-      });
-    const known = store.find(path);
-    const isSame = known?.collection === collection && known.hash !== "" && known.bytes === size;
-    if (isSame && known.modifiedAt === mtimeMs && mtimeMs < known.indexedAt - FRESH_MS) return "unchanged";
-    const now = Date.now();
-    const bytes = await file.readFile();
-    if (bytes.length > limits.maxDocumentBytes)
-      throw new LoomError("document_too_large", `The file has more than ${limits.maxDocumentBytes} bytes.`);
+    file = await openFile(path);
+    const { size, modifiedAt, stamp } = await readState(file);
+    isOther = known?.bytes !== size;
+    const isPlaced = known?.collection === collection && known.hash !== "";
+    const isSettled = known !== undefined && modifiedAt < known.indexedAt - FRESH_MS;
+    if (isPlaced && !isOther && isSettled && known.stamp === stamp && known.root === root)
+      return { path, outcome: "unchanged" };
+    const indexedAt = Date.now();
+    const bytes = await readBytes(file, size, limits.maxDocumentBytes, signal);
     const format: DocumentFormat = findFormat(path) ?? "text";
+    const found = { uri: path, collection, format, bytes: bytes.length, modifiedAt, indexedAt, root, stamp };
     const digest = hash("sha256", bytes);
-    if (isSame && known.hash === digest) {
-      store.transact(() => store.touch(known.key, digest, mtimeMs, now));
-      return "unchanged";
+    isOther = known?.hash !== digest;
+    if (isPlaced && !isOther) {
+      await store.transact(() => store.touch(known.key, { ...found, hash: digest }));
+      return { path, outcome: "unchanged" };
     }
-    const read = await readDocument(bytes, path, format, signal);
+    const read = await readDocument(bytes, path, format, pdf, signal);
     const chunks = await indexDocument(read, limits, signal);
-    const document = {
-      uri: path,
-      collection,
-      title: read.title,
-      format,
-      bytes: bytes.length,
-      modifiedAt: mtimeMs,
-      indexedAt: now,
-      hash: digest,
-      chunks: chunks.length,
-    };
-    return { document, chunks, outcome: outcomeOf(known) };
+    return { document: { ...found, hash: digest, title: read.title, chunks: chunks.length }, chunks };
   } catch (error) {
     signal?.throwIfAborted();
-    return describeFailure(path, error);
+    const outcome = describeFailure(path, error);
+    if (known === undefined || !isOther) return { path, outcome };
+    await store.transact(() => store.delete(known.key));
+    await sweep(store, signal);
+    return { path, outcome, isRemoved: true };
   } finally {
     await file?.close().catch(() => undefined);
   }
 }
 
-function outcomeOf(known: StoredDocument | undefined): Outcome {
-  return known === undefined ? "added" : "updated";
+/** The outermost folder that found it. */
+function chooseRoot(known: string | null, root: string | null): string | null {
+  if (root === null) return known;
+  return known !== null && isWithin(root, known) ? known : root;
+}
+
+/** Whether a path is a folder, or lies in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /** What concerns this file alone; throws what concerns the base. */
@@ -130,57 +143,66 @@ function describeFailure(path: string, error: unknown): ImportFailure {
 
 /** Writes documents, the long ones in parts with turns between them. */
 export async function writeBatch(
-  store: KnowledgeStore,
+  { store, limits: { maxDocuments } }: ImportTarget,
   batch: readonly Prepared[],
-  { maxDocuments }: KnowledgeBaseLimits,
   signal: AbortSignal | undefined,
 ): Promise<readonly Settled[]> {
-  const short = batch.filter(({ chunks }) => chunks.length <= BATCH_CHUNKS);
-  const long = batch.filter(({ chunks }) => chunks.length > BATCH_CHUNKS);
-  const settled: Settled[] = [];
-  if (batch.length === 0) return settled;
-  store.transact(() => {
-    let room = maxDocuments - store.count().documents;
-    for (const { document, chunks, outcome } of short) {
+  if (batch.length === 0) return [];
+  const short = batch.filter(({ chunks }) => chunks.length <= CHUNKS_AT_ONCE);
+  const long = batch.filter(({ chunks }) => chunks.length > CHUNKS_AT_ONCE);
+  const isFull = (known: StoredDocument | undefined): boolean =>
+    known === undefined && store.count().documents >= maxDocuments;
+  const settled = await store.transact(() =>
+    short.map(({ document, chunks }): Settled => {
       const path = document.uri;
-      if (outcome === "added") room -= 1;
-      if (outcome === "added" && room < 0) settled.push({ path, outcome: refuseMore(path, maxDocuments) });
-      else {
-        store.write(document, chunks);
-        settled.push({ path, outcome });
-      }
-    }
-  });
-  for (const { document, chunks, outcome } of long) {
+      const outcome = isFull(store.find(path)) ? refuseMore(path, maxDocuments) : store.write(document, chunks);
+      return { path, outcome };
+    }),
+  );
+  for (const { document, chunks } of long) {
     const path = document.uri;
-    if (outcome === "added" && store.count().documents >= maxDocuments)
-      settled.push({ path, outcome: refuseMore(path, maxDocuments) });
-    else {
-      await writeLong(store, document, chunks, signal);
-      settled.push({ path, outcome });
-    }
+    if (isFull(store.find(path))) settled.push({ path, outcome: refuseMore(path, maxDocuments) });
+    else settled.push({ path, outcome: await writeLong(store, document, chunks, signal) });
   }
+  await sweep(store, signal);
   return settled;
 }
 
+/** Beside what is there, which is found until the last part is written. */
 async function writeLong(
   store: KnowledgeStore,
   document: DocumentToWrite,
   chunks: readonly ChunkToWrite[],
   signal: AbortSignal | undefined,
-): Promise<void> {
-  const key = store.transact(() => store.write({ ...document, hash: "" }, chunks.slice(0, BATCH_CHUNKS)));
-  for (let at = BATCH_CHUNKS; at < chunks.length; at += BATCH_CHUNKS) {
-    await turn();
-    if (signal?.aborted === true) {
-      store.transact(() => store.delete(key));
-      throw signal.reason;
+): Promise<Outcome> {
+  const key = await store.transact(() => store.begin(document));
+  try {
+    for (let at = 0; at < chunks.length; at += CHUNKS_AT_ONCE) {
+      signal?.throwIfAborted();
+      await store.transact(() => store.append(key, document, chunks.slice(at, at + CHUNKS_AT_ONCE)));
+      await turn();
     }
-    const part = chunks.slice(at, at + BATCH_CHUNKS);
-    // Another process may have taken the document over, or removed it.
-    if (!store.transact(() => store.append(key, document.collection, part))) return;
+    signal?.throwIfAborted();
+    return await store.transact(() => store.publish(key, document));
+  } catch (error) {
+    // Where even that fails, it is found to be abandoned later.
+    await store
+      .transact(() => store.abandon(key))
+      .then(
+        () => sweep(store),
+        () => undefined,
+      );
+    throw error;
   }
-  store.transact(() => store.seal(key, document.hash, chunks.length));
+}
+
+/** Deletes what is left of long documents, in parts: what nobody finds must not keep anybody waiting. */
+export async function sweep(store: KnowledgeStore, signal?: AbortSignal, steps = Infinity): Promise<void> {
+  for (let step = 0; step < steps && store.hasLeft(); step++) {
+    if (signal?.aborted === true) return;
+    await store.transact(() => store.sweep());
+    await turn();
+  }
 }
 
 function refuseMore(path: string, limit: number): ImportFailure {

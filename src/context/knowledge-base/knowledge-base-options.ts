@@ -6,6 +6,14 @@ export interface KnowledgeBaseOptions {
   readonly name?: string;
   /** Bytes of one document; 10 MiB. Code `document_too_large`. */
   readonly maxDocumentBytes?: number;
+  /** Pages of a PDF; 5000. Code `document_too_large`. */
+  readonly maxPdfPages?: number;
+  /** Characters of the text in a PDF; 10 million. Code `document_too_large`. */
+  readonly maxPdfCharacters?: number;
+  /** Memory that reading a PDF may take; 512 MiB. Code `document_too_large`. */
+  readonly maxPdfMemoryBytes?: number;
+  /** Time that reading a PDF may take; 30 seconds. Code `unreadable_document`. */
+  readonly maxPdfMs?: number;
   /** Documents of the base; 200,000. Code `too_many_documents`. */
   readonly maxDocuments?: number;
   /** Files that one folder is looked through for; 100,000. Code `too_many_documents`. */
@@ -31,6 +39,10 @@ export type KnowledgeBaseLimits = Required<KnowledgeBaseOptions>;
 const DEFAULTS: KnowledgeBaseLimits = {
   name: "knowledge base",
   maxDocumentBytes: 10 * 1024 * 1024,
+  maxPdfPages: 5000,
+  maxPdfCharacters: 10_000_000,
+  maxPdfMemoryBytes: 512 * 1024 * 1024,
+  maxPdfMs: 30_000,
   maxDocuments: 200_000,
   maxFiles: 100_000,
   maxDepth: 32,

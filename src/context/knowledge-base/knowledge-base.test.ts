@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../log/index.ts";
 import { type KnowledgeBase, openKnowledgeBase } from "./knowledge-base.ts";
+import { KnowledgeStore } from "./knowledge-store.ts";
 
 let folder: string;
 let base: KnowledgeBase;
@@ -130,11 +132,72 @@ describe("adding", () => {
     await expect(narrow.addText({ uri: "x", text: "x" })).rejects.toMatchObject({ code: "too_many_documents" });
   });
 
-  it("follows links, and no circle of them", async () => {
-    write("a/x.md", "plum");
-    symlinkSync(join(folder, "a"), join(folder, "a", "again"));
-    symlinkSync(join(folder, "nowhere"), join(folder, "b.md"));
-    expect(await base.add(folder)).toMatchObject({ added: 1, failedCount: 0 });
+  it("follows links within the folder, to each file once, and none that leads out", async () => {
+    const real = write("in/a/x.md", "plum");
+    write("secret", "plum stone");
+    write("out/y.md", "plum stone");
+    const link = (to: string, name: string): void => symlinkSync(join(folder, to), join(folder, "in", name));
+    link("in/a", "a/again");
+    link("in/nowhere", "b.md");
+    link("in/a", "0-latest");
+    link("in/a/x.md", "0.md");
+    link("secret", "c.md");
+    link("out", "d");
+    expect(await base.add(join(folder, "in"))).toMatchObject({ added: 1, skipped: 3, failedCount: 0 });
+    expect(await urisOf("plum")).toEqual([real]);
+    // A folder that is a link itself is what it leads to.
+    symlinkSync(join(folder, "out"), join(folder, "way"));
+    expect(await base.add(join(folder, "way"))).toMatchObject({ added: 1 });
+  });
+
+  it("refuses what is no file without waiting for it", async () => {
+    spawnSync("mkfifo", [join(folder, "pipe.md")]);
+    expect(await base.add(folder)).toMatchObject({ skipped: 1, failedCount: 0 });
+    for (const path of [join(folder, "pipe.md"), "/dev/zero"])
+      expect(await base.add(path)).toMatchObject({ failed: [{ code: "unreadable_document" }] });
+  });
+
+  it("leaves alone what was added on purpose, and where others put it", async () => {
+    await base.addText({ uri: join(folder, "virtual"), text: "quokka" });
+    await base.add(write("notes.conf", "quokka"));
+    write(".github/c.md", "quokka");
+    await base.add(join(folder, ".github"));
+    const kept = write("sub/s.md", "quokka");
+    const gone = write("sub/gone.md", "quokka");
+    await base.add(join(folder, "sub"), { collection: "private" });
+    rmSync(gone);
+    rmSync(join(folder, "notes.conf"));
+    // What no import of this folder has found is not this folder's.
+    expect(await base.add(folder)).toMatchObject({ added: 0, unchanged: 1, removed: 0 });
+    expect(await base.get(kept)).toMatchObject({ collection: "private" });
+    expect((await base.list()).length).toBe(5);
+    // Now one has.
+    rmSync(kept);
+    await base.add(join(folder, ".github"));
+    expect(await base.add(folder)).toMatchObject({ removed: 1 });
+    expect(await base.get(kept)).toBe(undefined);
+    expect(await base.add(write("sub/s.md", "quokka"), { collection: "public" })).toMatchObject({ added: 1 });
+  });
+
+  it.each([
+    ["too large", "x".repeat(101)],
+    ["no text", Buffer.from([0x61, 0, 0, 0, 0x62])],
+  ])("lets go of a file that is %s now", async (_, content) => {
+    base = await openKnowledgeBase(":memory:", { maxDocumentBytes: 100 });
+    const path = write("a.md", "kiwi");
+    await base.add(folder);
+    write("a.md", content);
+    expect(await base.add(folder)).toMatchObject({ removed: 1, failedCount: 1, failed: [{ path }] });
+    expect(await urisOf("kiwi")).toEqual([]);
+    expect(await base.add(folder)).toMatchObject({ removed: 0, failedCount: 1 });
+  });
+
+  it("sees a change that keeps size and date", async () => {
+    const path = write("a.md", "kiwi");
+    await base.add(path);
+    write("a.md", "lime");
+    expect(await base.add(path)).toMatchObject({ updated: 1 });
+    expect(await urisOf("lime")).toEqual([path]);
   });
 
   it("stops when it is told, and keeps what was done", async () => {
@@ -163,6 +226,40 @@ describe("adding", () => {
     expect(await base.add(path)).toMatchObject({ added: 1 });
     expect(await base.search("mark999")).toMatchObject([{ uri: path, headings: ["Part 999"] }]);
     expect(await base.add(path)).toMatchObject({ unchanged: 1 });
+  });
+
+  it("finds the old version of a long document until the new one is there, and never both", async () => {
+    const repeat = (word: string): string => `# Part\n\n${word} ${"text ".repeat(200)}\n\n`.repeat(400);
+    await base.addText({ uri: "long", text: repeat("walnut") });
+    const before = await base.stats();
+    const seen = new Set<string>();
+    const look = async (): Promise<void> => {
+      const [old, fresh] = await Promise.all([urisOf("walnut"), urisOf("pecan")]);
+      seen.add(`${old.length > 0} ${fresh.length > 0}`);
+    };
+    const watch = async (signal?: AbortSignal): Promise<unknown> => {
+      const state = { isDone: false };
+      const adding = base
+        .addText({ uri: "long", text: repeat("pecan"), ...(signal === undefined ? {} : { signal }) })
+        .finally(() => (state.isDone = true));
+      adding.catch(() => undefined);
+      while (!state.isDone) {
+        await look();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return adding;
+    };
+    const stop = new AbortController();
+    let turns = 0;
+    const ticker = setInterval(() => ++turns === 4 && stop.abort(), 0);
+    await expect(watch(stop.signal)).rejects.toThrow("abort");
+    clearInterval(ticker);
+    expect([...seen]).toEqual(["true false"]);
+    expect(await base.stats()).toEqual(before);
+    expect(await watch()).toBe("updated");
+    await look();
+    expect([...seen]).toEqual(["true false", "false true"]);
+    expect(await base.stats()).toMatchObject({ documents: 1, chunks: before.chunks });
   });
 
   it("says that there is no such file", async () => {
@@ -210,6 +307,31 @@ describe("collections, lists and removing", () => {
     expect((await base.list({ after: "a/2" })).map(({ uri }) => uri)).toEqual(["ab"]);
     expect((await base.list({ collection: "birds" })).map(({ uri }) => uri)).toEqual(["a/1", "ab"]);
     expect(await base.list({ collection: "none" })).toEqual([]);
+  });
+
+  it("removes a document with what is below it, and long ones in parts", async () => {
+    await base.addText({ uri: "a", text: "# Part\n\nheron\n\n".repeat(1000) });
+    expect(await base.remove("a")).toBe(3);
+    expect(await urisOf("heron")).toEqual(["ab"]);
+    expect(await base.stats()).toMatchObject({ documents: 1, chunks: 1 });
+  });
+
+  it("names arguments that are wrong", async () => {
+    const wrong = (value: unknown): never => value as never;
+    const calls = [
+      () => base.list({ limit: Number.NaN }),
+      () => base.list({ limit: wrong("3") }),
+      () => base.search("x", { limit: Number.NaN }),
+      () => base.search(wrong(undefined)),
+      () => base.get(wrong(5)),
+      () => base.remove(wrong(null)),
+      () => base.add(wrong(undefined)),
+      () => base.addText(wrong({ uri: "x" })),
+      () => base.addText({ uri: "x", text: "x", format: wrong("pdf") }),
+    ];
+    for (const call of calls) await expect(call(), String(call)).rejects.toMatchObject({ code: "invalid_arguments" });
+    expect(await base.list({ limit: -1 })).toEqual([]);
+    expect(await base.search("heron", { limit: 1.5 })).toHaveLength(1);
   });
 
   it("removes a document, or a folder and no neighbour of it", async () => {
@@ -294,6 +416,85 @@ describe("searching", () => {
 });
 
 describe("the file", () => {
+  it("finds at once what another has written, though the number of passages is the same", async () => {
+    const file = join(folder, "kb.db");
+    await using one = await openKnowledgeBase(file);
+    await using other = await openKnowledgeBase(file);
+    await one.addText({ uri: "x", text: "alpha" });
+    for (const reader of [one, other]) expect(await reader.search("omega")).toEqual([]);
+    await one.addText({ uri: "x", text: "omega" });
+    for (const reader of [one, other]) {
+      expect(await reader.search("omega")).toHaveLength(1);
+      expect(await reader.search("alpha")).toEqual([]);
+    }
+  });
+
+  it("waits for another that writes, without keeping anybody else waiting", async () => {
+    const file = join(folder, "kb.db");
+    await using waiting = await openKnowledgeBase(file);
+    await using hasty = await openKnowledgeBase(file, { busyTimeoutMs: 0 });
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    await expect(hasty.addText({ uri: "y", text: "tern" })).rejects.toMatchObject({ code: "store_busy" });
+    const adding = waiting.addText({ uri: "x", text: "tern" });
+    // Timers run, and one of them ends the wait.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    other.exec("ROLLBACK");
+    expect(await adding).toBe("added");
+    other.close();
+  });
+
+  it("forgets when it is opened what a process began and never finished, and not what one is writing", async () => {
+    const file = join(folder, "kb.db");
+    await (await openKnowledgeBase(file)).close();
+    const db = new DatabaseSync(file);
+    const store = new KnowledgeStore(db, file, 0);
+    const document = { collection: "c", title: "t", format: "text", bytes: 1, modifiedAt: 0, indexedAt: 0, hash: "h" };
+    const chunk = { content: "stork", headings: "", firstLine: 1, lastLine: 1, titleTerms: "", headingTerms: "" };
+    for (let at = 0; at < 2; at++)
+      await store.transact(() => {
+        const begun = { ...document, uri: "x", chunks: 300, root: null, stamp: "" };
+        store.append(
+          store.begin(begun),
+          begun,
+          Array.from({ length: 300 }, () => ({ ...chunk, bodyTerms: "stork" })),
+        );
+      });
+    db.exec("UPDATE documents SET indexed_at = indexed_at - 120000 WHERE key = 1");
+    await using opened = await openKnowledgeBase(file);
+    expect(await opened.search("stork")).toEqual([]);
+    expect(await opened.stats()).toMatchObject({ documents: 0, chunks: 0 });
+    expect(db.prepare("SELECT key FROM documents").all()).toEqual([{ key: 2 }]);
+    expect(db.prepare("SELECT count(*) AS count FROM chunks WHERE document = 1").get()).toEqual({ count: 0 });
+    store.close();
+  });
+
+  it("takes a base of the first version, and reads its documents anew", async () => {
+    const file = join(folder, "kb.db");
+    const path = write("a.md", "cormorant");
+    await using made = await openKnowledgeBase(file);
+    await made.add(path);
+    await made.addText({ uri: "half", text: "half" });
+    await made.close();
+    const db = new DatabaseSync(file);
+    db.exec(`
+      DROP INDEX documents_by_collection;
+      ALTER TABLE documents DROP COLUMN root;
+      ALTER TABLE documents DROP COLUMN stamp;
+      CREATE INDEX documents_by_collection ON documents (collection, uri);
+      ALTER TABLE totals DROP COLUMN generation;
+      DROP TABLE notes;
+      UPDATE documents SET hash = '' WHERE uri = 'half';
+      PRAGMA user_version = 1;
+    `);
+    db.close();
+    await using opened = await openKnowledgeBase(file);
+    expect((await opened.search("cormorant")).map(({ uri }) => uri)).toEqual([path]);
+    expect(await opened.stats()).toMatchObject({ documents: 1, chunks: 1, bytes: 9 });
+    expect(await opened.add(path)).toMatchObject({ updated: 1 });
+    expect(await opened.add(path)).toMatchObject({ unchanged: 1 });
+  });
+
   it("keeps what it was given", async () => {
     const file = join(folder, "new", "kb.db");
     await using first = await openKnowledgeBase(file);

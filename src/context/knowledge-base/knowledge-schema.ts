@@ -2,31 +2,37 @@
  * The tables of a knowledge base, and how its file is opened. Like a store it says which version it has, and a version
  * this code does not know is refused. How terms are read is a part of the version: a change of it is a new one.
  */
-import { mkdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { asStoreError } from "../../log/sqlite/failure.ts";
+import { makeFolder } from "../../log/sqlite/make-folder.ts";
 import { readPragma } from "../../log/sqlite/schema.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
 /** "LOKB", so that neither a store nor another program's database is taken for a base. */
 const APPLICATION_ID = 0x4c_4f_4b_42;
-const VERSION = 1;
+const VERSION = 2;
 /** How often a file is tried that another process is just making. */
 const RETRY_MS = 25;
+/** How long SQLite itself waits for another process, and nothing else goes on; after it we wait and let others go on. */
+const BLOCKED_MS = 50;
 
 /**
- * - `documents.hash` is empty while a long document is being written: it is then read anew the next time.
+ * - A document without `uri` is not in the base: it is still being written, or it is being deleted. Nothing of it is found
+ *   and `totals` does not count it. `indexed_at` says when it was last worked on.
+ * - `documents.root` is the folder whose import found the document; null for what was added by itself. `stamp` is what
+ *   the file system said of the file when it was read.
+ * - `totals.generation` is another after every write, and tells when what is remembered of the index is out of date.
  * - `terms` holds no text, only what our own tokens occur where; `ascii` takes them as they are. `scope` has the key of
  *   the collection, so that a search in one of them reads no other.
  */
-const TABLES = `
-CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+const DOCUMENTS = `
 CREATE TABLE documents (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
-  uri TEXT NOT NULL UNIQUE,
+  uri TEXT UNIQUE,
   collection INTEGER NOT NULL,
   title TEXT NOT NULL,
   format TEXT NOT NULL,
@@ -34,9 +40,20 @@ CREATE TABLE documents (
   modified_at REAL NOT NULL,
   indexed_at REAL NOT NULL,
   hash TEXT NOT NULL,
-  chunks INTEGER NOT NULL
+  chunks INTEGER NOT NULL,
+  root TEXT,
+  stamp TEXT NOT NULL
 ) STRICT;
 CREATE INDEX documents_by_collection ON documents (collection, uri);
+`;
+
+/** What whoever keeps the base has noted about it. */
+const NOTES = "CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;";
+
+const TABLES = `
+${NOTES}
+CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+${DOCUMENTS}
 CREATE TABLE chunks (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
   document INTEGER NOT NULL,
@@ -47,14 +64,31 @@ CREATE TABLE chunks (
 ) STRICT;
 CREATE INDEX chunks_by_document ON chunks (document);
 -- One row: nobody counts rows to know how many there are.
-CREATE TABLE totals (documents INTEGER NOT NULL, chunks INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
-INSERT INTO totals VALUES (0, 0, 0);
+CREATE TABLE totals (
+  documents INTEGER NOT NULL, chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO totals VALUES (0, 0, 0, 0);
 CREATE VIRTUAL TABLE terms USING fts5(
   title, headings, body, scope, content = '', contentless_delete = 1, tokenize = 'ascii'
 );
 -- The weights of title, headings and body; the scope has none.
 INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0, 0.0)');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(terms, 'row');
+`;
+
+/** Without their hash, documents are read anew the next time they are added. Those that were not whole are left out. */
+const FROM_VERSION_1 = `
+${NOTES}
+DROP INDEX documents_by_collection;
+ALTER TABLE documents RENAME TO documents_1;
+${DOCUMENTS}
+INSERT INTO documents
+  SELECT key, iif(hash = '', NULL, uri), collection, title, format, bytes, modified_at,
+    iif(hash = '', 0, indexed_at), '', chunks, NULL, '' FROM documents_1;
+DROP TABLE documents_1;
+ALTER TABLE totals ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+UPDATE totals SET (documents, chunks, bytes) =
+  (SELECT count(*), coalesce(sum(chunks), 0), coalesce(sum(bytes), 0) FROM documents WHERE uri IS NOT NULL);
 `;
 
 /** Throws one of the codes of the store. */
@@ -72,17 +106,17 @@ export async function openBase(file: string, limits: KnowledgeBaseLimits): Promi
   }
 }
 
-function openOnce(file: string, { busyTimeoutMs, maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
+function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
   const inMemory = file === ":memory:";
-  if (!inMemory) mkdirSync(dirname(file), { recursive: true });
-  const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  if (!inMemory) makeFolder(dirname(file));
+  const db = new DatabaseSync(file, { timeout: BLOCKED_MS });
   try {
     assertOurs(db, file);
     if (readPragma(db, "user_version") === 0) db.exec("PRAGMA journal_mode = WAL");
     // What a crash of the machine may take is read again from the documents.
     db.exec("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
     db.exec("PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST");
-    if (readPragma(db, "user_version") === 0) createTables(db, file);
+    if (readPragma(db, "user_version") < VERSION) makeTables(db, file);
     if (!inMemory && statSync(file).size <= maxCheckBytes) assertSound(db, file);
     return db;
   } catch (error) {
@@ -105,13 +139,15 @@ function assertOurs(db: DatabaseSync, file: string): void {
     );
 }
 
-function createTables(db: DatabaseSync, file: string): void {
+/** Those of a new file, or the newer ones of an older file. */
+function makeTables(db: DatabaseSync, file: string): void {
   db.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been quicker.
     assertOurs(db, file);
-    if (readPragma(db, "user_version") === 0) {
-      db.exec(TABLES);
+    const version = readPragma(db, "user_version");
+    if (version < VERSION) {
+      db.exec(version === 0 ? TABLES : FROM_VERSION_1);
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
     }
     db.exec("COMMIT");

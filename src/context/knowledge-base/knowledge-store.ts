@@ -1,125 +1,49 @@
 /**
- * The rows of a knowledge base: documents, their passages, and the index over them. It knows no file and no format. What
- * it does in one call is one transaction, and nothing waits within one: other processes get their turn.
+ * The rows of a knowledge base: documents, their passages, and the index over them. It knows no file and no format.
+ * Nothing waits within a transaction: other processes get their turn.
  *
- * Invariant: a passage is in the index if and only if it is in `chunks`, and its document in `documents`.
+ * Invariants: a passage is in the index if and only if it is in `chunks`, and its document in `documents`; a document is
+ * found whole or not at all, however many transactions it takes to write or delete it.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
 import { asStoreError } from "../../log/sqlite/failure.ts";
 import { prepareAll, type Statements } from "../../log/sqlite/connection.ts";
-import { LoomError } from "../../protocol/index.ts";
-
-export interface StoredDocument {
-  readonly key: number;
-  readonly uri: string;
-  readonly collection: string;
-  readonly title: string;
-  readonly format: string;
-  readonly bytes: number;
-  readonly modifiedAt: number;
-  readonly indexedAt: number;
-  readonly hash: string;
-  readonly chunks: number;
-}
-
-export type DocumentToWrite = Omit<StoredDocument, "key">;
-
-export interface StoredChunk {
-  readonly key: number;
-  readonly document: number;
-  readonly uri: string;
-  readonly title: string;
-  readonly collection: string;
-  readonly firstLine: number;
-  readonly lastLine: number;
-  readonly headings: string;
-  readonly content: string;
-}
-
-export interface Candidate {
-  readonly key: number;
-  readonly weight: number;
-}
-
-export interface Totals {
-  readonly documents: number;
-  readonly chunks: number;
-  readonly bytes: number;
-}
-
-/** A passage with the terms it is found by. */
-export interface ChunkToWrite {
-  readonly content: string;
-  readonly headings: string;
-  readonly firstLine: number;
-  readonly lastLine: number;
-  readonly titleTerms: string;
-  readonly headingTerms: string;
-  readonly bodyTerms: string;
-}
-
-const DOCUMENT =
-  "d.key, d.uri, c.name AS collection, d.title, d.format, d.bytes, d.modified_at AS modifiedAt, " +
-  "d.indexed_at AS indexedAt, d.hash, d.chunks FROM documents d JOIN collections c ON c.key = d.collection";
-
-const STATEMENTS = {
-  find: `SELECT ${DOCUMENT} WHERE d.uri = ?`,
-  list: `SELECT ${DOCUMENT} WHERE d.uri > ? ORDER BY d.uri LIMIT ?`,
-  listOf: `SELECT ${DOCUMENT} WHERE d.collection = ? AND d.uri > ? ORDER BY d.uri LIMIT ?`,
-  under: "SELECT key, uri FROM documents WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?",
-  isThere: "SELECT 1 FROM documents WHERE key = ?",
-  totals: "SELECT documents, chunks, bytes FROM totals",
-  add: "UPDATE totals SET documents = documents + ?, chunks = chunks + ?, bytes = bytes + ?",
-  size: "SELECT bytes FROM documents WHERE key = ?",
-  collections:
-    "SELECT c.name, count(d.key) AS documents FROM collections c JOIN documents d ON d.collection = c.key GROUP BY c.key ORDER BY c.name",
-  collection: "SELECT key FROM collections WHERE name = ?",
-  addCollection: "INSERT INTO collections (name) VALUES (?)",
-  addDocument:
-    "INSERT INTO documents (uri, collection, title, format, bytes, modified_at, indexed_at, hash, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-  seal: "UPDATE documents SET hash = ?, chunks = ? WHERE key = ?",
-  touch: "UPDATE documents SET modified_at = ?, indexed_at = ? WHERE key = ? AND hash = ?",
-  deleteDocument: "DELETE FROM documents WHERE key = ?",
-  addChunk: "INSERT INTO chunks (document, first_line, last_line, headings, content) VALUES (?, ?, ?, ?, ?)",
-  deleteTerms: "DELETE FROM terms WHERE rowid IN (SELECT key FROM chunks WHERE document = ?)",
-  deleteChunks: "DELETE FROM chunks WHERE document = ?",
-  addTerms: "INSERT INTO terms (rowid, title, headings, body, scope) VALUES (?, ?, ?, ?, ?)",
-  frequency: "SELECT doc FROM vocabulary WHERE term = ?",
-  match: "SELECT rowid AS key, -rank AS weight FROM terms WHERE terms MATCH ? ORDER BY rank LIMIT ?",
-  matchSome: "SELECT rowid AS key, -bm25(terms, 4.0, 3.0, 1.0, 0.0) AS weight FROM terms WHERE terms MATCH ? LIMIT ?",
-  passage:
-    "SELECT p.key, p.document, d.uri, d.title, c.name AS collection, p.first_line AS firstLine, p.last_line AS lastLine, " +
-    "p.headings, p.content FROM chunks p JOIN documents d ON d.key = p.document JOIN collections c ON c.key = d.collection " +
-    "WHERE p.key = ?",
-} as const;
+import { isLoomError, LoomError } from "../../protocol/index.ts";
+import {
+  type Candidate,
+  type ChunkToWrite,
+  type DocumentToWrite,
+  STATEMENTS,
+  type StoredChunk,
+  type StoredDocument,
+  type Totals,
+  WRITES,
+  type Written,
+} from "./knowledge-rows.ts";
 
 /** Terms whose counts are kept. */
 const MAX_COUNTED = 10_000;
-
-const WRITES = [
-  "add",
-  "addCollection",
-  "addDocument",
-  "seal",
-  "touch",
-  "deleteDocument",
-  "addChunk",
-  "deleteTerms",
-  "deleteChunks",
-  "addTerms",
-] as const;
+/** Passages that are written or deleted in one transaction: others wait for so long. */
+export const CHUNKS_AT_ONCE = 128;
+/** How often it is tried again while another process writes. */
+const RETRY_MS = 20;
+/** Who has not gone on with a document for so long is not there any more. */
+const ABANDONED_MS = 60_000;
 
 export class KnowledgeStore {
   readonly #db: DatabaseSync;
   readonly #file: string;
+  readonly #busyTimeoutMs: number;
   readonly #statements: Statements<typeof STATEMENTS>;
   readonly #counted = new Map<string, number>();
   #countedAt = -1;
   #isClosed = false;
 
-  constructor(db: DatabaseSync, file: string) {
+  constructor(db: DatabaseSync, file: string, busyTimeoutMs: number) {
     this.#db = db;
     this.#file = file;
+    this.#busyTimeoutMs = busyTimeoutMs;
     this.#statements = prepareAll(db, STATEMENTS);
     // The index numbers its own rows beyond what a number can hold, and every write tells the last of them.
     for (const name of WRITES) this.#statements[name].setReadBigInts(true);
@@ -137,8 +61,21 @@ export class KnowledgeStore {
     });
   }
 
+  getNote(name: string): string | undefined {
+    return this.#read(({ note }) => note.get(name)?.["text"] as string | undefined);
+  }
+
+  /** Within a transaction. */
+  setNote(name: string, text: string): void {
+    this.#statements.setNote.run(name, text);
+  }
+
   /** Documents whose uri begins so, in the order of their uris. */
-  listUnder(prefix: string, after: string, limit: number): readonly { readonly key: number; readonly uri: string }[] {
+  listUnder(
+    prefix: string,
+    after: string,
+    limit: number,
+  ): readonly { readonly key: number; readonly uri: string; readonly root: string | null }[] {
     const from = after === "" ? prefix : `${after}\0`;
     return this.#read(({ under }) => under.all(from, `${prefix}\u{10ffff}`, limit) as never);
   }
@@ -151,55 +88,76 @@ export class KnowledgeStore {
     return this.#read(({ collections }) => collections.all() as never);
   }
 
-  /** Writes a document in place of what had its uri, with its first passages; returns its key. */
-  write(document: DocumentToWrite, chunks: readonly ChunkToWrite[]): number {
-    const { uri, title, format, bytes, modifiedAt, indexedAt, hash } = document;
-    const { find, addCollection, addDocument } = this.#statements;
-    const collection =
-      this.#findCollection(document.collection) ?? Number(addCollection.run(document.collection).lastInsertRowid);
-    const old = find.get(uri)?.["key"];
-    if (old !== undefined) this.delete(Number(old));
-    const added = addDocument.run(uri, collection, title, format, bytes, modifiedAt, indexedAt, hash, chunks.length);
-    const key = Number(added.lastInsertRowid);
-    this.#statements.add.run(1, 0, bytes);
-    this.#writeChunks(key, collection, chunks);
-    return key;
+  /** Writes a document of a few passages in place of what had its uri; not if that is the same. */
+  write(document: DocumentToWrite, chunks: readonly ChunkToWrite[]): Written {
+    const written = this.#makeRoom(document);
+    if (written === "unchanged") return written;
+    const scope = this.#collectionOf(document);
+    this.#writeChunks(this.#addDocument(document.uri, scope, document, chunks.length), scope, chunks);
+    this.#statements.add.run(1, chunks.length, document.bytes);
+    return written;
   }
 
-  /** Adds passages to a document; false where it is gone meanwhile. */
-  append(key: number, collection: string, chunks: readonly ChunkToWrite[]): boolean {
-    const scope = this.#findCollection(collection);
-    if (scope === undefined || this.#statements.isThere.get(key) === undefined) return false;
-    this.#writeChunks(key, scope, chunks);
-    return true;
+  /** Begins a document that nothing is found of until it is published; returns its key. */
+  begin(document: DocumentToWrite): number {
+    return this.#addDocument(null, this.#collectionOf(document), { ...document, indexedAt: Date.now() }, 0);
   }
 
-  /** The document is whole. */
-  seal(key: number, hash: string, chunks: number): void {
-    this.#statements.seal.run(hash, chunks, key);
+  /** Adds passages to what was begun. */
+  append(key: number, document: DocumentToWrite, chunks: readonly ChunkToWrite[]): void {
+    if (Number(this.#statements.grow.run(Date.now(), chunks.length, key).changes) === 0) throw refuseLate();
+    this.#writeChunks(key, this.#collectionOf(document), chunks);
   }
 
-  /** The file has another date and the same content. */
-  touch(key: number, hash: string, modifiedAt: number, indexedAt: number): void {
-    this.#statements.touch.run(modifiedAt, indexedAt, key, hash);
+  /** What was begun is whole, and takes the place of what had its uri. */
+  publish(key: number, document: DocumentToWrite): Written {
+    const written = this.#makeRoom(document);
+    if (written === "unchanged") this.#statements.hide.run(key);
+    else if (Number(this.#statements.publish.run(document.uri, document.indexedAt, key).changes) === 0)
+      throw refuseLate();
+    else this.#statements.add.run(1, document.chunks, document.bytes);
+    return written;
   }
 
+  /** What was begun will not be finished: `sweep` may take it. */
+  abandon(key: number): void {
+    this.#statements.hide.run(key);
+  }
+
+  /** The content is the same, and what is known of its file is not. */
+  touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: Omit<DocumentToWrite, "title" | "chunks">): void {
+    this.#statements.touch.run(modifiedAt, indexedAt, root, stamp, key, hash);
+  }
+
+  /** It is found no more. What is long is left for `sweep`. */
   delete(key: number): void {
-    const { size, deleteTerms, deleteChunks, deleteDocument, add } = this.#statements;
-    const bytes = size.get(key)?.["bytes"];
-    if (bytes === undefined) return;
-    deleteTerms.run(key);
-    const { changes } = deleteChunks.run(key);
-    deleteDocument.run(key);
-    add.run(-1, -Number(changes), -Number(bytes));
+    const { size, hide, add } = this.#statements;
+    const found = size.get(key);
+    if (found === undefined) return;
+    const chunks = Number(found["chunks"]);
+    if (chunks >= CHUNKS_AT_ONCE) hide.run(key);
+    else this.#deleteRows(key);
+    add.run(-1, -chunks, -Number(found["bytes"]));
   }
 
-  /** All or nothing of what `work` writes. */
-  transact<T>(work: () => T): T {
-    this.#assertOpen();
+  /** Whether there are rows of documents that were deleted, or begun by somebody who is gone. */
+  hasLeft(): boolean {
+    return this.#read(({ left }) => left.get(Date.now() - ABANDONED_MS) !== undefined);
+  }
+
+  /** Deletes some of those rows. */
+  sweep(): void {
+    const key = this.#statements.left.get(Date.now() - ABANDONED_MS)?.["key"];
+    if (key !== undefined) this.#deleteRows(Number(key));
+  }
+
+  /** All or nothing of what `work` writes. Waits for other processes; throws `store_busy`. */
+  async transact<T>(work: () => T): Promise<T> {
+    const until = Date.now() + this.#busyTimeoutMs;
+    while (!this.#tryBegin(Date.now() >= until)) await wait(RETRY_MS * Math.random());
     try {
-      this.#db.exec("BEGIN IMMEDIATE");
       const result = work();
+      this.#statements.bump.run();
       this.#db.exec("COMMIT");
       return result;
     } catch (error) {
@@ -211,17 +169,37 @@ export class KnowledgeStore {
 
   /**
    * Passages a term is in, nearly: those that were deleted may be counted. The index walks through all of them to say it,
-   * so what it said is kept for as long as the number of passages stays the same.
+   * so what it said is kept until something is written, by whomever.
    */
-  countPassages(term: string, total: number): number {
-    if (total !== this.#countedAt || this.#counted.size >= MAX_COUNTED) this.#counted.clear();
-    this.#countedAt = total;
+  countPassages(term: string): number {
+    const generation = this.#read((statements) => Number(statements.generation.get()?.["generation"]));
+    if (generation !== this.#countedAt || this.#counted.size >= MAX_COUNTED) this.#counted.clear();
+    this.#countedAt = generation;
     let count = this.#counted.get(term);
     if (count === undefined) {
       count = this.#read(({ frequency }) => Number(frequency.get(term)?.["doc"] ?? 0));
       this.#counted.set(term, count);
     }
     return count;
+  }
+
+  /** Terms that begin so, and the passages each is in, nearly: so many terms, or until they are in so many passages. */
+  listTerms(
+    prefix: string,
+    limit: number,
+    passages: number,
+  ): readonly { readonly term: string; readonly count: number }[] {
+    return this.#read(({ beginning }) => {
+      const found: { readonly term: string; readonly count: number }[] = [];
+      let sum = 0;
+      for (const row of beginning.iterate(prefix, `${prefix}\u{10ffff}`)) {
+        const count = Number(row["count"]);
+        found.push({ term: String(row["term"]), count });
+        sum += count;
+        if (found.length >= limit || sum >= passages) break;
+      }
+      return found;
+    });
   }
 
   /** The best passages by BM25. */
@@ -256,9 +234,59 @@ export class KnowledgeStore {
     return key === undefined ? undefined : Number(key);
   }
 
+  #collectionOf({ collection }: DocumentToWrite): number {
+    return this.#findCollection(collection) ?? Number(this.#statements.addCollection.run(collection).lastInsertRowid);
+  }
+
+  /** Deletes what has the uri, unless it is the same. */
+  #makeRoom({ uri, hash, collection }: DocumentToWrite): Written {
+    const old = this.find(uri);
+    if (old === undefined) return "added";
+    if (old.hash === hash && old.collection === collection) return "unchanged";
+    this.delete(old.key);
+    return "updated";
+  }
+
+  #addDocument(uri: string | null, collection: number, document: DocumentToWrite, chunks: number): number {
+    const { title, format, bytes, modifiedAt, indexedAt, hash, root, stamp } = document;
+    const { addDocument } = this.#statements;
+    const added = addDocument.run(
+      uri,
+      collection,
+      title,
+      format,
+      bytes,
+      modifiedAt,
+      indexedAt,
+      hash,
+      chunks,
+      root,
+      stamp,
+    );
+    return Number(added.lastInsertRowid);
+  }
+
+  #deleteRows(key: number): void {
+    const { deleteTerms, deleteChunks, deleteDocument } = this.#statements;
+    deleteTerms.run(key, CHUNKS_AT_ONCE);
+    if (Number(deleteChunks.run(key, CHUNKS_AT_ONCE).changes) < CHUNKS_AT_ONCE) deleteDocument.run(key);
+  }
+
+  /** False where somebody else writes. */
+  #tryBegin(isLast: boolean): boolean {
+    this.#assertOpen();
+    try {
+      this.#db.exec("BEGIN IMMEDIATE");
+      return true;
+    } catch (error) {
+      const told = asStoreError(error, this.#file);
+      if (isLast || !isLoomError(told, "store_busy")) throw told;
+      return false;
+    }
+  }
+
   #writeChunks(document: number, scope: number, chunks: readonly ChunkToWrite[]): void {
-    const { addChunk, addTerms, add } = this.#statements;
-    add.run(0, chunks.length, 0);
+    const { addChunk, addTerms } = this.#statements;
     for (const { content, headings, firstLine, lastLine, titleTerms, headingTerms, bodyTerms } of chunks) {
       const { lastInsertRowid } = addChunk.run(document, firstLine, lastLine, headings, content);
       addTerms.run(lastInsertRowid, titleTerms, headingTerms, bodyTerms, formScope(scope));
@@ -277,6 +305,10 @@ export class KnowledgeStore {
   #assertOpen(): void {
     if (this.#isClosed) throw new LoomError("store_closed", "the knowledge base was closed", { path: this.#file });
   }
+}
+
+function refuseLate(): LoomError {
+  return new LoomError("store_busy", "a long document took so long to write that it was taken for an abandoned one");
 }
 
 /** No term of a text has such a character: nothing that is asked for can be taken for a collection. */

@@ -13,7 +13,7 @@ export interface Term {
   /** In characters of the text. */
   readonly start: number;
   readonly end: number;
-  /** One character that stands by itself: any pair that begins with it is meant as well. */
+  /** The last character of a run. Any pair that begins with it is meant as well where it is the whole run. */
   readonly isSingle?: true;
 }
 
@@ -24,17 +24,31 @@ const HAS_UNSPACED =
   /[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc]|[\ud840-\ud8ff]/;
 const NOT_ASCII = /[^\x20-\x7e]/;
 const MARK = /\p{M}+/gu;
-const HUMP = /[a-z\d][A-Z]/;
+/** What becomes one character, or stays by itself: a syllable in parts, or a character with its marks. */
+const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7]?[\u11a8-\u11ff]?|.[\p{M}\uff9e\uff9f]*/gsu;
+const HUMP = /[a-z\d][A-Z]|[A-Z]{2}[a-z]{2}/;
 const HUMPS = /[A-Z]+(?![a-z])|[A-Z]?[a-z\d]+/g;
 /** Longer ones are no words: they are known by their beginning. */
 const MAX_TERM = 48;
+/** Without its sign each of them would be another language. */
+const SIGNED: readonly (readonly [letter: RegExp, sign: string, term: string])[] = [
+  [/^c$/i, "++", "cplusplus"],
+  [/^c$/i, "#", "csharp"],
+  [/^f$/i, "#", "fsharp"],
+];
 
 export function readTerms(text: string): Term[] {
   const terms: Term[] = [];
   for (const match of text.matchAll(WORD)) {
     const [word] = match;
-    if (HAS_UNSPACED.test(word)) readMixed(word, match.index, terms);
-    else readWord(word, match.index, terms);
+    const start = match.index;
+    const signed =
+      word.length === 1
+        ? SIGNED.find(([letter, sign]) => letter.test(word) && text.startsWith(sign, start + 1))
+        : undefined;
+    if (signed !== undefined) terms.push({ term: signed[2], start, end: start + 1 + signed[1].length });
+    else if (NOT_ASCII.test(word) && word.normalize("NFKC") !== word) readOther(word, start, terms);
+    else readPlain(word, start, terms);
   }
   return terms;
 }
@@ -46,8 +60,32 @@ export function writeTerms(text: string): string {
   return written;
 }
 
-/** A run such as `用Docker部署`, which is of both kinds. */
-function readMixed(word: string, at: number, terms: Term[]): void {
+/** A word in forms that look alike and differ in code. Its terms have the places of what they were made of. */
+function readOther(word: string, at: number, terms: Term[]): void {
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let plain = "";
+  for (const { 0: cluster, index } of word.matchAll(CLUSTER)) {
+    const form = cluster.normalize("NFKC");
+    plain += form;
+    for (let count = 0; count < form.length; count++) {
+      starts.push(at + index);
+      ends.push(at + index + cluster.length);
+    }
+  }
+  const found: Term[] = [];
+  // What a compatibility form stands for may have signs and spaces in it.
+  for (const match of plain.matchAll(WORD)) readPlain(match[0], match.index, found);
+  for (const { start, end, ...term } of found)
+    terms.push({ ...term, start: starts[start] ?? at, end: ends[end - 1] ?? at + word.length });
+}
+
+function readPlain(word: string, at: number, terms: Term[]): void {
+  if (!HAS_UNSPACED.test(word)) {
+    readWord(word, at, terms);
+    return;
+  }
+  // A run such as `用Docker部署` is of both kinds.
   let done = 0;
   for (const match of word.matchAll(UNSPACED)) {
     const [run] = match;
@@ -63,20 +101,17 @@ function readPairs(run: string, at: number, terms: Term[]): void {
   let before = "";
   for (const character of run) {
     const end = start + character.length;
-    // Forms that look alike and differ in code are one.
-    const plain = character.normalize("NFKC").trim();
-    if (before !== "" && plain !== "") terms.push({ term: before + plain, start: start - before.length, end });
-    if (plain !== "") before = plain;
+    if (before !== "") terms.push({ term: before + character, start: start - before.length, end });
+    before = character;
     start = end;
   }
   // The last one begins no pair, but a question for it alone must find it.
-  if (before !== "") terms.push({ term: before, start: start - before.length, end: start, isSingle: true });
+  terms.push({ term: before, start: start - before.length, end: start, isSingle: true });
 }
 
 function readWord(word: string, start: number, terms: Term[]): void {
   const end = start + word.length;
   const plain = NOT_ASCII.test(word) ? word.normalize("NFKD").replaceAll(MARK, "").normalize("NFKC") : word;
-  // What a compatibility form stands for may have signs and spaces in it.
   for (const part of plain === word ? [word] : plain.split(/[^\p{L}\p{N}]+/u)) {
     if (part === "") continue;
     terms.push({ term: formTerm(part), start, end });
@@ -88,5 +123,5 @@ function readWord(word: string, start: number, terms: Term[]): void {
 
 function formTerm(word: string): string {
   const cut = word.length > MAX_TERM ? word.slice(0, MAX_TERM).toWellFormed() : word;
-  return stemWord(cut.toLowerCase());
+  return stemWord(cut.toLowerCase().replaceAll("ß", "ss"));
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitDocument } from "./split-document.ts";
+import { readHeading, splitDocument } from "./split-document.ts";
 
 const split = (text: string, maxCharacters = 200, overlap = 0) => [
   ...splitDocument(text.split("\n"), { maxCharacters, overlap, isMarkdown: true }),
@@ -81,5 +81,29 @@ describe("splitDocument", () => {
           for (const part of line.split(/\s/)) if (part.length < 50) expect(whole).toContain(part);
       }),
     );
+  });
+});
+
+describe("readHeading", () => {
+  it.each([
+    ["# A", 1, "A"],
+    ["   ###### A #", 6, "A"],
+    ["## A ## \t", 2, "A"],
+    ["## C#", 2, "C#"],
+    ["## A # b ##", 2, "A # b"],
+    ["##\tA\t##", 2, "A"],
+    ["#", 1, ""],
+    ["## ##", 2, ""],
+  ])("%j is of level %i and says %j", (line, level, text) => expect(readHeading(line)).toEqual({ level, text }));
+
+  it.each(["#A", "    # A", "####### A", "A # B", ""])("%j is none", (line) =>
+    expect(readHeading(line)).toBe(undefined),
+  );
+
+  // Squared they would take minutes, and the test its time-out.
+  it.each([" ", "\t", "#", " #", "# ", "\u2028"])("reads a long line of %j", (piece) => {
+    const line = `# a${piece.repeat(200_000)}b`;
+    expect(readHeading(line)?.text.endsWith("b")).toBe(true);
+    expect(split(line).length).toBeGreaterThan(0);
   });
 });

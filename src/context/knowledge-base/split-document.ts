@@ -40,8 +40,24 @@ interface Piece {
 
 const MAX_HEADING = 200;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const ATX = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const ATX = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const SETEXT = /^ {0,3}(=+|-{2,})[ \t]*$/;
+
+export interface Heading {
+  readonly level: number;
+  readonly text: string;
+}
+
+/** A line that begins with `#`. What ends it is taken off by hand: an expression would try every space of a long line. */
+export function readHeading(line: string): Heading | undefined {
+  const found = ATX.exec(line);
+  if (found === null) return undefined;
+  const rest = line.slice(found[0].length).trim();
+  let end = rest.length;
+  while (end > 0 && rest[end - 1] === "#") end -= 1;
+  const isClosed = end === 0 || rest[end - 1] === " " || rest[end - 1] === "\t";
+  return { level: found[1]?.length ?? 1, text: isClosed ? rest.slice(0, end).trimEnd() : rest };
+}
 
 /** One passage after the other, so that whoever takes them can give others their turn. */
 export function* splitDocument(lines: readonly string[], options: SplitOptions): Generator<Chunk> {
@@ -118,10 +134,10 @@ function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOp
   for (let at = from; at < lines.length; at++) {
     const line = lines[at] ?? "";
     const fence = isMarkdown ? FENCE.exec(line)?.[1] : undefined;
-    const atx = isMarkdown && fence === undefined ? ATX.exec(line) : null;
+    const atx = isMarkdown && fence === undefined ? readHeading(line) : undefined;
     const isUnder =
       isMarkdown && first >= 0 && first === at - 1 && SETEXT.test(line) && !(lines[first] ?? "").includes("|");
-    if (line.trim() === "" || fence !== undefined || atx !== null) {
+    if (line.trim() === "" || fence !== undefined || atx !== undefined) {
       const block = end(at - 1);
       if (block !== undefined) yield block;
     }
@@ -130,8 +146,8 @@ function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOp
       const last = findFenceEnd(lines, at, fence);
       yield { first: at, last, length: countCharacters(lines, at, last) };
       at = last;
-    } else if (atx !== null) {
-      yield { first: at, last: at, length: line.length, level: atx[1]?.length ?? 1, heading: (atx[2] ?? "").trim() };
+    } else if (atx !== undefined) {
+      yield { first: at, last: at, length: line.length, level: atx.level, heading: atx.text };
     } else if (isUnder) {
       const heading = (lines[first] ?? "").trim();
       const level = line.trim().startsWith("=") ? 1 : 2;

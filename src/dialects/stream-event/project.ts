@@ -41,6 +41,8 @@ interface StreamEventFold {
   >;
   /** When the last frame happened: held calls must not appear to go back in time. */
   lastTs: number;
+  /** The round each call was announced in, until it is done: other nodes may be further by then. */
+  readonly rounds: Map<string, number>;
   /** Ids given to calls that have none, by tool name. */
   readonly madeIds: Map<string, string[]>;
   readonly answered: StreamedAnswer;
@@ -79,6 +81,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
         countsModelCalls: false,
         pending: new Map(),
         lastTs: 0,
+        rounds: new Map(),
         madeIds: new Map(),
         answered: new StreamedAnswer(),
       };
@@ -107,11 +110,18 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
   };
 }
 
-/** A round is one model call; where a stream does not show those, one run of the node `think`. */
+/**
+ * A round is one model call that came to its end: tries that failed are none. Where a stream does not show model calls, it
+ * is one run of the node `think`.
+ */
 function countRound(fold: StreamEventFold, type: string, event: JsonObject): void {
   if (type === "llm_start") fold.countsModelCalls = true;
-  if (type === "llm_end" || (!fold.countsModelCalls && type === "node_exit" && event["id"] === "think"))
+  if (type === "llm_end" ? isWhole(event) : !fold.countsModelCalls && type === "node_exit" && event["id"] === "think")
     fold.iteration++;
+}
+
+function isWhole({ finish_reason, error }: JsonObject): boolean {
+  return error === undefined && finish_reason !== "error" && finish_reason !== "cancelled";
 }
 
 function announce(fold: StreamEventFold, node: string): readonly StreamEventFrame[] {
@@ -119,6 +129,7 @@ function announce(fold: StreamEventFold, node: string): readonly StreamEventFram
   if (pending === undefined) return NOTHING;
   fold.pending.delete(node);
   fold.held.count--;
+  for (const { id } of pending.calls) if (fold.rounds.size < MAX_REMEMBERED) fold.rounds.set(id, fold.iteration);
   const fields = { iteration: fold.iteration, tool_calls: pending.calls as unknown as Json };
   const now = fold.ts;
   fold.ts = Math.max(pending.ts, fold.lastTs);
@@ -264,12 +275,10 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
     "tool_result",
     (fold, event, record) => {
       const id = takeId(fold, event, record);
+      const iteration = fold.rounds.get(id) ?? fold.iteration;
+      fold.rounds.delete(id);
       return [
-        createFrame(fold, record.envelope, "tool_result", {
-          iteration: fold.iteration,
-          tool_call_id: id,
-          content: event.result,
-        }),
+        createFrame(fold, record.envelope, "tool_result", { iteration, tool_call_id: id, content: event.result }),
       ];
     },
     {

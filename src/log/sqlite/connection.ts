@@ -8,7 +8,6 @@ import {
   fdatasyncSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -19,6 +18,7 @@ import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { asStoreError, isWritable } from "./failure.ts";
+import { makeFolder } from "./make-folder.ts";
 import { migrate, readPragma, readVersion } from "./schema.ts";
 
 export interface ConnectionOptions {
@@ -161,7 +161,7 @@ function syncLog(path: string): void {
 
 function createStore(path: string): void {
   const folder = dirname(path);
-  const made = mkdirSync(folder, { recursive: true });
+  const made = makeFolder(folder);
   const draft = `${path}.new-${randomUUID()}`;
   try {
     const db = new DatabaseSync(draft);

@@ -5,14 +5,15 @@
 import type { JsonObject } from "../../protocol/index.ts";
 import type { ModelMessage, ModelTool } from "../model.ts";
 import { answerFromPassages } from "./answer-passages.ts";
+import { hasContent } from "./content-words.ts";
 import { findAskedError } from "./asked-error.ts";
 import type { Errand, Language, Phrase } from "./errand.ts";
 import { type FoundErrands, listAbilities, MAX_ERRANDS, READ_CHARACTERS, readErrands } from "./find-errands.ts";
-import { isQuestion, knowledge, SEARCH_TOOL, searchFor } from "./knowledge.ts";
+import { isQuestion, knowledge, nameSource, readSteps, SEARCH_TOOL, searchFor } from "./knowledge.ts";
 import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
-import { readPassages } from "./read-passages.ts";
+import { type GivenContext, readPassages } from "./read-passages.ts";
 import { LABEL, type Reading, readPrompt } from "./read-prompt.ts";
-import { sayForbidden, sayOutcome } from "./say-outcome.ts";
+import { sayForbidden, sayOutcome, sayUnfit } from "./say-outcome.ts";
 import { isSmallTalk, talk } from "./talk.ts";
 import { readPuzzle } from "./thoughts/read-puzzle.ts";
 import { solveAtOnce } from "./thoughts/solve-at-once.ts";
@@ -45,6 +46,7 @@ export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly Mo
   const said = [
     ...sayOutcome(steps, language, offered),
     ...sayRest(found, reading, { offered, isAgreed, isFailing: error !== undefined }),
+    ...sayUnread(found, reading),
     ...sayLeftOut(found, reading),
   ];
   return {
@@ -59,7 +61,8 @@ export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly Mo
 
 function joinSaid(said: readonly string[], language: Language): string {
   const gap = language === "zh" ? "" : " ";
-  return said.map((part, index) => (index === 0 || part.startsWith("\n") ? part : `${gap}${part}`)).join("");
+  const isApart = (index: number): boolean => index === 0 || said[index - 1]?.endsWith("\n") === true;
+  return said.map((part, index) => (isApart(index) || part.startsWith("\n") ? part : `${gap}${part}`)).join("");
 }
 
 /**
@@ -68,29 +71,59 @@ function joinSaid(said: readonly string[], language: Language): string {
  */
 function addSearch(
   found: FoundErrands,
-  { message, done, context }: Reading,
+  { message, done, context, language }: Reading,
   offered: ReadonlyMap<string, ModelTool>,
 ): FoundErrands {
   const canSearch = offered.has(SEARCH_TOOL) || done.some(({ tool }) => tool === SEARCH_TOOL);
-  if (!canSearch && context !== "") return { ...found, errands: useContext(found.errands, context) };
+  if (!canSearch && context.outcome !== "none")
+    return { ...found, errands: useContext(found.errands, context, language) };
   const { errands, rest } = found;
-  if (!canSearch || context !== "" || !errands.every(({ isConsent }) => isConsent === true)) return found;
+  if (!canSearch || context.outcome !== "none" || !errands.every(({ isConsent }) => isConsent === true)) return found;
   const question = (errands.length === 0 ? message : rest.replaceAll(/;{2,}/g, " ")).slice(0, READ_CHARACTERS);
   if (!isForDocuments(question, rest)) return found;
   return { ...found, errands: [...errands, searchFor(question)], rest: "" };
 }
 
 /** What would have been made of a search is made of what came with the message. */
-function useContext(errands: readonly Errand[], context: string): readonly Errand[] {
-  return errands
-    .filter(({ tool }) => tool !== SEARCH_TOOL)
-    .map((errand) => {
-      if (errand.takesResults !== true || errand.needsResults !== true) return errand;
-      const results = [context];
+function useContext(
+  errands: readonly Errand[],
+  { text, outcome }: GivenContext,
+  language: Language,
+): readonly Errand[] {
+  const search = errands.find(({ tool }) => tool === SEARCH_TOOL);
+  if (search === undefined) return errands;
+  const { query = "" } = search;
+  // What was searched for is the message, and how well it fits that is no matter here.
+  const results = [text.replaceAll(/^(\[\d{1,4}\] .*), score [\d.]+\)$/gm, "$1)")];
+  const steps = readSteps(query, results, language);
+  const others = errands
+    .filter((errand) => errand !== search)
+    .map((errand): Errand => {
+      if (errand.accepts === undefined || errand.needsResults !== true) return errand;
+      const made = { ...errand, needsResults: false };
+      if (steps === undefined) return { ...made, cannot: sayUnfit(errand.about) };
       const createInput: Errand["createInput"] = (tool) => errand.createInput(tool, results);
-      return { ...errand, needsResults: false, createInput, announce: () => errand.announce?.(results) };
+      const tell = (result: string): Phrase => {
+        const { en, zh } = errand.tell(result);
+        return { en: en + nameSource(steps, "en"), zh: zh + nameSource(steps, "zh") };
+      };
+      return { ...made, createInput, announce: () => errand.announce?.(results), tell };
     });
+  if (steps !== undefined && search.isMaterial === true) return others;
+  // It was searched already: what came of it is said, and nothing is called.
+  const said = sayContext(query, { text: results.join(""), outcome }, language);
+  return [...others, { ...search, cannot: { en: said, zh: said } }];
 }
+
+function sayContext(question: string, { text, outcome }: GivenContext, language: Language): string {
+  if (outcome === "failed") return SEARCH_FAILED[language];
+  return answerFromPassages(question, readPassages(text), language);
+}
+
+const SEARCH_FAILED = {
+  en: "The knowledge base could not be searched, so I cannot say what is in it.",
+  zh: "知识库搜索失败，所以不知道里面有什么。",
+};
 
 function isForDocuments(question: string, rest: string): boolean {
   const isOther = readPuzzle(rest) !== undefined || findAskedError(rest, "en") !== undefined || isSmallTalk(question);
@@ -149,13 +182,29 @@ function sayRest(
   const isConsentAlone = isAgreed && errands.every(({ isConsent }) => isConsent === true) && !isBlank(rest);
   if (errands.length > 0 && !isConsentAlone) return [];
   const words = errands.length === 0 ? message.slice(0, READ_CHARACTERS) : rest;
-  if (context !== "" && isForDocuments(words, rest) && isAgreed)
-    return [answerFromPassages(words, readPassages(context), language)];
+  if (context.outcome !== "none" && isForDocuments(words, rest) && isAgreed)
+    return [sayContext(words, context, language)];
   return [talk(words, language, listAbilities(new Set(offered.keys())))];
 }
 
 function isBlank(rest: string): boolean {
   return rest.replaceAll(/[\s\p{P}]|\b(?:please|and|then|first|thanks)\b|请|吧|再|然后|谢谢/giu, "") === "";
+}
+
+/** What else was asked for beside a search and what is made of it: it is not passed over. */
+function sayUnread({ errands, rest }: FoundErrands, { language }: Reading): readonly string[] {
+  if (!errands.some(({ isMaterial }) => isMaterial === true)) return [];
+  const left = rest
+    .split(/[;；,，。！？!?\n]|\.(?=\s|$)/)
+    .map((part) => part.trim().replace(/^(?:and|then|also|please|并且?|然后|再|请|接着)\s{0,4}/i, ""))
+    .filter((part) => hasContent(part) && !/^(?:根据|按照)[它他]$/.test(part))
+    .slice(0, MAX_NAMED);
+  if (left.length === 0) return [];
+  return [
+    language === "zh"
+      ? `这些我没有处理：${left.map((part) => `“${part}”`).join("、")}。`
+      : `I left this out: ${left.map((part) => `“${part}”`).join(", ")}.`,
+  ];
 }
 
 const MAX_NAMED = 8;

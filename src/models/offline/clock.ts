@@ -41,7 +41,7 @@ const END = String.raw`(?=\s{0,4}(?:$|[?.!,;]|(?:now|today|in|and|right now|plea
 const ASKED = new RegExp(
   [
     String.raw`\bwhat(?:['’]s| is)? (?:the )?(?:current |local )?(?:time|date|day|year|month)(?: of the week)?(?: and (?:time|date|day))?(?: is it| it is| is today)?${END}`,
-    String.raw`\bcurrent (?:time|date)\b|\btime is it${END}|(?:^|\btell me )\s{0,4}(?:the )?time\b(?=\s{0,4}(?:$|[?.!,;]|in\b|and\b))|\btoday['’]s date\b|\bthe (?:time|date) (?:now|today)\b`,
+    String.raw`\bcurrent (?:time|date)\b|\btime is it${END}|(?:^|\b(?:tell me|look up|find out|check) )\s{0,4}(?:the )?time\b(?=\s{0,4}(?:$|[?.!,;]|in\b|and\b))|\btoday['’]s date\b|\bthe (?:time|date) (?:now|today)\b`,
     String.raw`几点(?!了?[吃去来到开出下上睡起回见])|(?:现在|当前)的?(?:时间|日期)|什么时间[？?]?$|今天.{0,3}(?:几号|日期|星期|礼拜)|星期几|现在时刻|今年是?哪一?年`,
   ].join("|"),
   "i",

@@ -24,8 +24,12 @@ export interface Errand {
   readonly isFirst?: boolean;
   /** It is made of what others gave, and waits for them. */
   readonly needsResults?: boolean;
-  /** It would rather be made of what a search gave, where there is one. */
-  readonly takesResults?: boolean;
+  /** What is looked for, of a search. */
+  readonly query?: string;
+  /** The same made of what a search for these words gives, where there is one. */
+  makeFrom?(query: string): FoundErrand;
+  /** False where nothing can be made of these results: then it is left out. As many as there are will do when absent. */
+  accepts?(results: readonly string[]): boolean;
   /** Something else is made of it: it is spoken of last. */
   readonly isMaterial?: boolean;
   /** Words of its own that say what it is made of, where they do. */

@@ -71,12 +71,11 @@ function pickErrands(text: string, lists: readonly KnownList[]): readonly FoundE
 
 /** "Search the deployment docs and make a checklist": the list is made of what is found. */
 function joinSearches(errands: readonly FoundErrand[]): readonly FoundErrand[] {
-  const search = errands.find(({ tool }) => tool === SEARCH_TOOL);
-  if (search === undefined || !errands.some(({ takesResults }) => takesResults === true)) return errands;
-  return errands.map((errand) => {
-    if (errand.tool === SEARCH_TOOL) return makeMaterial(errand);
-    return errand.takesResults === true ? { ...errand, needsResults: true } : errand;
-  });
+  const query = errands.find(({ tool }) => tool === SEARCH_TOOL)?.query;
+  if (query === undefined || !errands.some((one) => one.makeFrom !== undefined)) return errands;
+  return errands.map((errand) =>
+    errand.tool === SEARCH_TOOL ? makeMaterial(errand) : (errand.makeFrom?.(query) ?? errand),
+  );
 }
 
 /** "Mark milk and bread as done": two errands in the same words. */

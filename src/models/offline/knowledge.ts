@@ -2,8 +2,10 @@
  * The skill of looking things up, for the tool `search_knowledge_base`: where a message says so, and where it is a
  * question that nothing else here can answer. What is found is said as it stands.
  */
-import { answerFromPassages, findSteps, type FoundSteps, listSources } from "./answer-passages.ts";
+import { answerFromPassages, listSources } from "./answer-passages.ts";
+import { hasContent } from "./content-words.ts";
 import type { FoundErrand, Language, Skill } from "./errand.ts";
+import { findSteps, type FoundSteps } from "./find-steps.ts";
 import { matchSome } from "./match-some.ts";
 import { readPassages } from "./read-passages.ts";
 import { isChinese, isSpokenOf } from "./request-words.ts";
@@ -22,7 +24,7 @@ export const knowledge: Skill = {
     PATTERNS.flatMap((pattern) => matchSome(text, pattern)).flatMap((match) => {
       const query = tidyQuery(match.groups?.["query"] ?? "");
       const [at, end] = [match.index, match.index + match[0].trimEnd().length];
-      if (query === "" || query.includes(";;") || isSpokenOf(text, at) || isElsewhere(query)) return [];
+      if (query === "" || query.includes(";;") || isSpokenOf(text, at) || isElsewhere(match[0], query)) return [];
       return [createSearch(query, { at, end })];
     }),
 };
@@ -30,13 +32,34 @@ export const knowledge: Skill = {
 const MAX_QUERY = 200;
 /** Where the words for it end: with the sentence, or with what is asked for next. */
 const QUERY_EN = String.raw`(?<query>(?:(?!,? (?:and|then|so) (?:then |please |also ){0,2}(?:make|create|write|give|show|draw|list|save|put|store|tell|turn|build|prepare)\b|[.!?](?:\s|$)|[,;\n]).){1,${MAX_QUERY}})`;
-const QUERY_ZH = String.raw`(?<query>(?:(?!然后|接着|并且|并?(?:创建|生成|列出|列一|做一|写一|整理|制定|告诉|保存|画)|[，。！？；,;!?\n]).){1,${MAX_QUERY}})`;
+const QUERY_ZH = String.raw`(?<query>(?:(?!然后|接着|并且|并?(?:根据|创建|生成|列出|列一|做一|做成|写一|写成|整理|制定|告诉|保存|画)|[，。！？；,;!?\n]).){1,${MAX_QUERY}})`;
 const PLACE_EN = String.raw`(?:(?:in |through )?(?:the |my |our |your )?(?:knowledge ?base|docs|documents|documentation|handbook|manual)s? (?:for|about|on) |for )?`;
+const DOCS_EN = "(?:docs|documents?|documentation|handbook|manual|guides?|knowledge ?base|pages?|notes)";
+const FROM_EN = "(?:from|out of|based on|according to|following|using)";
+const DOCS_ZH = "(?:文档|手册|指南|资料|知识库|教程)";
 const PATTERNS: readonly RegExp[] = [
   new RegExp(String.raw`(?:\bplease )?\b(?:search|look up|look for|search for) (?:up )?${PLACE_EN}${QUERY_EN}`, "gi"),
   new RegExp(
     String.raw`\bfind (?:me |out )?(?:some |any )?(?:information|documents?|docs|documentation|pages?|passages?|something|anything) (?:about|on|for) ${QUERY_EN}`,
     "gi",
+  ),
+  // "Find the deployment docs", "a checklist from the deployment guide", "a deployment checklist from the docs".
+  new RegExp(
+    String.raw`\bfind (?:me )?(?:the |our |my )?(?<query>(?!(?:the|our|my) )(?:[\w-]{1,40} ){1,4}${DOCS_EN})\b`,
+    "gi",
+  ),
+  new RegExp(
+    String.raw`\b${FROM_EN} (?:the |our |my |an? )?(?<query>(?!(?:the|our|my|an?) )(?:[\w-]{1,40} ){1,4}?${DOCS_EN})\b`,
+    "gi",
+  ),
+  new RegExp(
+    String.raw`(?<=\b(?<query>[\w-]{2,40}) (?:to-?do |task |check-?)?list )${FROM_EN} (?:the |our |my )?${DOCS_EN}\b`,
+    "gi",
+  ),
+  new RegExp(String.raw`(?:根据|按照|依据|参照|参考)(?<query>[^，。！？；,;!?\s]{1,20}?${DOCS_ZH})`, "g"),
+  new RegExp(
+    String.raw`(?:根据|按照|依据|参照|参考)${DOCS_ZH}[里中]?(?=[，,\s]{0,2}(?:帮我|为我|给我)?(?:创建|生成|整理|制定|列出?|做|写)(?:出|成)?(?:一?[个份张])?(?<query>[^，。！？：:,\s的个份]{2,20}?)的?清单)`,
+    "g",
   ),
   new RegExp(
     String.raw`(?:在(?:知识库|文档|手册)[里中]?)?(?:搜索|搜一下|搜下|搜搜|查一下|查下|查一查|查找|查阅|检索|找一下|帮我查|帮我找)(?:一下)?(?:(?:知识库|文档|手册)[里中]?的?(?=[^，。！？,.!?\s]))?(?:关于|有关)?\s{0,4}[:：]?\s{0,4}${QUERY_ZH}`,
@@ -52,8 +75,9 @@ function tidyQuery(words: string): string {
     .trim();
 }
 
-/** What no document tells. */
-function isElsewhere(query: string): boolean {
+/** What no document tells: "look for my keys" is no question to it. */
+function isElsewhere(words: string, query: string): boolean {
+  if (/^look for (?:my|your|his|her|their|an?) /i.test(words) || !hasContent(query)) return true;
   return /\b(?:weather|forecast|files?|folder)\b|^(?:current )?(?:time|date)\b|天气|^(?:文件|目录)$|\w\.[a-z]{1,5}$/i.test(
     query,
   );
@@ -65,7 +89,8 @@ const QUESTION_ZH = /[?？]|什么|如何|怎[么样]|为何|为啥|哪|吗|呢|
 
 /** A question that is worth looking up whole. */
 export function isQuestion(message: string): boolean {
-  return (isChinese(message) ? QUESTION_ZH : QUESTION_EN).test(message.slice(0, 2 * MAX_QUERY));
+  const text = message.slice(0, 2 * MAX_QUERY);
+  return (isChinese(text) ? QUESTION_ZH : QUESTION_EN).test(text) && hasContent(text);
 }
 
 /** The whole message is what to look for. */
@@ -80,6 +105,7 @@ function createSearch(query: string, place: { readonly at: number; readonly end:
   return {
     tool: SEARCH_TOOL,
     ...place,
+    query,
     about: { en: `look up “${query}”`, zh: `搜索“${query}”` },
     createInput: () => ({ query }),
     tell: (result) => ({ en: answer(result, "en"), zh: answer(result, "zh") }),
@@ -88,18 +114,22 @@ function createSearch(query: string, place: { readonly at: number; readonly end:
 
 /** The same where something else is made of what it finds: the answer names the sources, and no more. */
 export function makeMaterial(search: FoundErrand): FoundErrand {
+  const { query = "" } = search;
   const name = (result: string, language: Language): string => {
-    const passages = readPassages(result);
-    const steps = findSteps(passages, language);
-    if (steps === undefined) return search.tell(result)[language];
-    return `\n\n${listSources([steps.passage], [], language)}`;
+    const steps = readSteps(query, [result], language);
+    return steps === undefined ? search.tell(result)[language] : nameSource(steps, language);
   };
   return { ...search, isMaterial: true, tell: (result) => ({ en: name(result, "en"), zh: name(result, "zh") }) };
 }
 
+export function nameSource({ passage }: FoundSteps, language: Language): string {
+  return `\n\n${listSources([passage], [], language)}`;
+}
+
 /** What a list can be made of; undefined where nothing fitting was found. */
-export function readSteps(results: readonly string[], language: Language): FoundSteps | undefined {
+export function readSteps(query: string, results: readonly string[], language: Language): FoundSteps | undefined {
   return findSteps(
+    query,
     results.flatMap((result) => readPassages(result)),
     language,
   );

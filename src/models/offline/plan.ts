@@ -49,11 +49,19 @@ export function listReady(steps: readonly Step[], tools: { has(tool: string): bo
     const sources = errand.needsResults === true ? findSources(steps, errand) : [];
     // It will never be: nobody waits for it.
     if (errand.needsResults === true && (sources.length === 0 || sources.some((step) => step.done?.isError))) continue;
+    if (isUnfit(steps, errand)) continue;
     const mustWait = before.some((other) => collide(other, errand)) || sources.some((step) => step.done === undefined);
     before.push(errand);
     if (!mustWait) ready.push(errand);
   }
   return ready;
+}
+
+/** What it was to be made of is there, and does not fit. */
+export function isUnfit(steps: readonly Step[], errand: Errand): boolean {
+  if (errand.needsResults !== true || errand.accepts === undefined) return false;
+  const sources = findSources(steps, errand);
+  return sources.every(({ done }) => done?.isError === false) && !errand.accepts(listResults(steps, errand));
 }
 
 /** A question before it has no answer yet, or got a no. */

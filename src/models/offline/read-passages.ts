@@ -8,6 +8,8 @@ export interface FoundPassage {
   readonly title: string;
   /** The document's address and lines, as they were told. */
   readonly where: string;
+  /** From 0 to 1: how much of the question it holds. Absent where nobody said. */
+  readonly score?: number;
   readonly text: string;
 }
 
@@ -15,19 +17,20 @@ export interface FoundPassage {
 const READ_CHARACTERS = 60_000;
 const MAX_PASSAGES = 50;
 
-const HEAD = /^\[(?<ref>\d{1,4})\] (?<title>.{1,1400})$/;
-/** "Title (docs/a.md, lines 3-9)". */
-const WHERE = /^(?<title>.+?) ?\((?<where>[^()]*(?:\([^()]*\)[^()]*)*)\)$/;
+const HEAD = /^\[(?<ref>\d{1,4})\] (?<about>.{1,4000})$/;
+/** `"Title" (docs/a.md, lines 3 to 9, score 0.72)`, with or without the quotation marks. */
+const QUOTED = /^"(?<title>.+)"(?: \((?<where>.*)\))?$/;
+const PLAIN = /^(?<title>.+?) ?\((?<where>[^()]*(?:\([^()]*\)[^()]*)*)\)$/;
+const SCORE = /(?:^|, )score (?<score>\d(?:\.\d{1,10})?)$/;
 const MARK = /^[|>] ?/;
 
 export function readPassages(result: string): readonly FoundPassage[] {
-  const passages: { ref: string; title: string; where: string; lines: string[] }[] = [];
+  const passages: (Omit<FoundPassage, "text"> & { readonly lines: string[] })[] = [];
   for (const line of result.slice(0, READ_CHARACTERS).split("\n")) {
-    const { ref, title = "" } = HEAD.exec(line)?.groups ?? {};
+    const { ref, about = "" } = HEAD.exec(line)?.groups ?? {};
     if (ref !== undefined) {
       if (passages.length === MAX_PASSAGES) break;
-      const split = WHERE.exec(title)?.groups;
-      passages.push({ ref, title: split?.["title"] ?? title, where: split?.["where"] ?? "", lines: [] });
+      passages.push({ ref, ...readHead(about), lines: [] });
     } else passages.at(-1)?.lines.push(line);
   }
   return passages.flatMap(({ lines, ...passage }) => {
@@ -39,11 +42,27 @@ export function readPassages(result: string): readonly FoundPassage[] {
   });
 }
 
-/** The agent's words, before the passages it has found for the question. */
-const PREAMBLE = "Passages that were found for the user's question";
+function readHead(about: string): Pick<FoundPassage, "title" | "where" | "score"> {
+  const { title = about, where = "" } = (QUOTED.exec(about) ?? PLAIN.exec(about))?.groups ?? {};
+  const { score } = SCORE.exec(where)?.groups ?? {};
+  return { title, where: where.replace(SCORE, ""), ...(score === undefined ? {} : { score: Number(score) }) };
+}
 
-/** Where passages begin in a system message; what stands before them is not for this. Empty where there are none. */
-export function findContext(system: string): string {
+/** The agent's words, before the passages it has found for the question, or in place of them. */
+const PREAMBLE = "Passages that were found for the user's question";
+const NOTHING = "A search of the documents found nothing for this question.";
+const FAILED = "The search of the documents failed.";
+
+/** What a search before the question came to, where there was one. */
+export interface GivenContext {
+  /** Where passages begin; what stands before them is not for this. Empty where there are none. */
+  readonly text: string;
+  readonly outcome: "none" | "found" | "nothing" | "failed";
+}
+
+export function findContext(system: string): GivenContext {
   const at = system.indexOf(PREAMBLE);
-  return at < 0 ? "" : system.slice(at);
+  if (at >= 0) return { text: system.slice(at), outcome: "found" };
+  const lines = new Set(system.split("\n"));
+  return { text: "", outcome: lines.has(NOTHING) ? "nothing" : lines.has(FAILED) ? "failed" : "none" };
 }

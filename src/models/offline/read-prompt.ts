@@ -1,7 +1,7 @@
 /** What the offline model reads of a conversation: the last thing the user said, and what was done about it since. */
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "../model.ts";
 import type { KnownList, Language } from "./errand.ts";
-import { findContext } from "./read-passages.ts";
+import { findContext, type GivenContext } from "./read-passages.ts";
 
 export interface Done {
   readonly tool: string;
@@ -17,7 +17,7 @@ export interface Reading {
   /** Calls since then, in their order, with what came of them. */
   readonly done: readonly Done[];
   /** What was found for the message before this model was asked. */
-  readonly context: string;
+  readonly context: GivenContext;
   /** The to-do lists that were shown before, the latest first. */
   readonly lists: readonly KnownList[];
   /** Whether the conversation was told already what this model is. */

@@ -7,7 +7,7 @@ export const REQUEST_EN = String.raw`(?:\b(?:make|create|show|draw|give|write|pr
 export const REQUEST_ZH = String.raw`(?:列|写|做|画|建|创建|生成|来|整理|制定|准备|弄|给我看?|新建|要|显示|展示|看)(?:出|一下)?(?:一个|一份|一张|一幅|个|份|张|幅)(?:简单的?|示例的?|新的?)?`;
 
 const SPOKEN_OF =
-  /(?:\b(?:what(?:['’]s| is| are| was)|why|who|which|explain|(?:told|asked|wants?|taught) (?:me|us|him|her|them)|(?:did|do|does|should|if|when) (?:you|i)|how (?:do|does|can|could|should|to)(?: (?:i|you|we|one))?|not|never|don['’]t|doesn['’]t|didn['’]t|cannot|can['’]t|i|we|they|he|she|to be|(?<!\b(?:can|could|would|will) )you)(?: (?:really|ever|an?|the|to|want)){0,2}|不(?:要|用|必)?|别|勿|没有?|什么是|如何|怎[么样]|为什么|[他她它]们?)\s?$/i;
+  /(?:\b(?:what(?:['’]s| is| are| was)|why|who|which|explain|(?:told|asked|wants?|taught) (?:me|us|him|her|them)|(?:did|do|does|should|if|when) (?:you|i)|how (?:do|does|can|could|should|to)(?: (?:i|you|we|one))?|not|never|don['’]t|doesn['’]t|didn['’]t|cannot|can['’]t|i|we|they|he|she|to be|(?<!\b(?:can|could|would|will) )you)(?: (?:really|ever|an?|the|to|want)){0,2}|不(?:要|用|必)?|别|勿|没有?|什么是|如何|怎[么样]|为什么|(?<!根据|按照|依据|参照|参考|[用把将从])[他她它]们?)\s?$/i;
 
 /** "What is a to-do list", "I do not want a table", "how to draw a chart": nobody wants to see one. */
 export function isSpokenOf(text: string, at: number): boolean {

@@ -1,6 +1,6 @@
 /** What became of the errands of a message, in sentences: what was done, what was not, and why. */
-import type { Language } from "./errand.ts";
-import { isForbidden, type Step } from "./plan.ts";
+import type { Language, Phrase } from "./errand.ts";
+import { isForbidden, isUnfit, type Step } from "./plan.ts";
 
 export function sayOutcome(
   steps: readonly Step[],
@@ -11,11 +11,20 @@ export function sayOutcome(
   const inOrder = [true, false].flatMap((isFirst) =>
     steps.filter(({ errand }) => (errand.isMaterial !== true) === isFirst),
   );
-  return inOrder.map((step) =>
-    step.done === undefined && isForbidden(steps, step.errand)
-      ? sayForbidden(step.errand.about[language], language)
-      : sayStep(step, language, offered),
-  );
+  return inOrder.map((step) => {
+    const { errand, done } = step;
+    if (done === undefined && isForbidden(steps, errand)) return sayForbidden(errand.about[language], language);
+    if (done === undefined && isUnfit(steps, errand)) return sayUnfit(errand.about)[language];
+    return sayStep(step, language, offered);
+  });
+}
+
+/** What could not be made of what was found. */
+export function sayUnfit({ en, zh }: Phrase): Phrase {
+  return {
+    en: `I left that out (${en}), because nothing that was found fits it.`,
+    zh: `没有去做（${zh}），因为没有找到合适的内容。`,
+  };
 }
 
 /** What nobody agreed to. */

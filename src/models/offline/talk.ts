@@ -3,6 +3,7 @@
  * never pretends to know more than it does.
  */
 import { joinWords } from "./join-words.ts";
+import { hasContent } from "./content-words.ts";
 import type { Ability, Language, Phrase } from "./errand.ts";
 import { mentionsFiles } from "./files.ts";
 import { asksToDraw, DRAWABLE } from "./images.ts";
@@ -11,7 +12,7 @@ import { asksToTick } from "./todo-lists.ts";
 interface Rule {
   readonly words: RegExp | ((text: string) => boolean);
   readonly says: Phrase;
-  /** A question about something by its name is one to look up. */
+  /** A question that is about something else too is one to look up. */
   readonly isVague?: boolean;
   /** What comes after it: all it can do when absent, where to get more, or nothing. */
   readonly after?: "more" | "nothing";
@@ -40,7 +41,7 @@ const RULES: readonly Rule[] = [
   },
   {
     words:
-      /\b(?:who|what|(?:what|which) (?:\w{1,12} )?(?:model|llm|ai|program)) are you\b|\byour name\b|\bare you (?:an? )?(?:ai|real|human|chatgpt|gpt|claude|bot)\b|你是谁|你是什么|你叫什么|你是.{0,6}吗/i,
+      /\b(?:who|what|(?:what|which) (?:\w{1,12} )?(?:model|llm|ai|program)) are you\b|\byour name\b|\bhow old are you\b|\bare you (?:an? )?(?:ai|real|human|chatgpt|gpt|claude|bot)\b|你是谁|你是什么|你叫什么|你几岁|你多大|你是.{0,6}吗/i,
     says: {
       en: "I am a small program with fixed rules, not a language model.",
       zh: "我是一个按固定规则工作的小程序，不是语言模型。",
@@ -118,12 +119,10 @@ const UNKNOWN: Phrase = {
 /** Whether there is something to say to it that needs no document. */
 export function isSmallTalk(message: string): boolean {
   const rule = findRule(message);
-  return rule !== undefined && !(rule.isVague === true && NAMED.test(message));
+  if (rule?.isVague !== true || typeof rule.words === "function") return rule !== undefined;
+  // "Hello, what is Loom?", "How do I use a local model?": what is left says what it is about.
+  return !hasContent(message.replace(rule.words, " "));
 }
-
-/** What documents of ours are about. */
-const NAMED =
-  /\b(?:loom|agents?|tools?|approval|deploy\w*|install\w*|dialects?|events?|stores?|sessions?|knowledge base|callbacks?|metrics|traces?)\b|知识库|工具|审批|部署|安装|方言|事件|存储|会话|回调|指标|链路/i;
 
 function findRule(message: string): Rule | undefined {
   return RULES.find(({ words }) => (typeof words === "function" ? words(message) : words.test(message)));

@@ -2,14 +2,14 @@
  * The skill of to-do lists: writes one, of the items the user names or of general ones for what it is about, and ticks
  * items of those that are there. For the tools `write_todo_list` and `update_todo_item`.
  */
-import type { ModelTool } from "../model.ts";
 import type { FoundErrand, KnownList, Language, Phrase, Skill } from "./errand.ts";
+import type { FoundSteps } from "./find-steps.ts";
 import { suggestItems } from "./general-lists.ts";
+import { readSteps } from "./knowledge.ts";
 import { matchSome } from "./match-some.ts";
 import { type Body, readBody, skip } from "./read-body.ts";
 import { splitList } from "./read-entries.ts";
 import { isChinese, isSpokenOf, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
-import { readSteps } from "./knowledge.ts";
 
 export const todoLists: Skill = {
   abilities: [
@@ -36,12 +36,14 @@ const PLAINLY = /^(?:mark|(?:un)?tick|uncheck|check off|check .{1,120} off$|cros
 
 const NOUN = String.raw`(?:to[- ]?do(?:s| lists?)?|task list|check[- ]?list|shopping list|grocery list|packing list)\b`;
 const TRIGGER_EN = new RegExp(
-  `${REQUEST_EN} (?:${NOUN}|list(?:(?=\\s{0,2}[:：])| of (?:things|what) to do\\b))|(?<=^|[.!?,;] |please )(?:(?:an?|my|the|new) )?${NOUN}(?=\\s{0,4}(?:$|[:：]|for\\b|with\\b))|\\b${NOUN}(?=\\s{0,2}[:：])`,
+  `${REQUEST_EN} (?:(?<about>(?!(?:of|for|from|and|me|us|the|this|that|it|all|any|to-?do|task|check|shopping|grocery|packing)\\b)[\\w-]{2,30}) )?(?:${NOUN}|list(?:(?=\\s{0,2}[:：])| of (?:things|what) to do\\b))|(?<=^|[.!?,;] |please )(?:(?:an?|my|the|new) )?${NOUN}(?=\\s{0,4}(?:$|[:：]|for\\b|with\\b))|\\b${NOUN}(?=\\s{0,2}[:：])`,
   "gi",
 );
 const NOUN_ZH = "(?:待办(?:清单|事项|列表|表)?|任务(?:清单|列表)|购物清单|清单|to-?do ?(?:list|清单|列表)?)";
+/** "创建部署清单", "整理成待办清单": said without a measure word. */
+const MAKE_ZH = "(?:创建|生成|整理|制定|列出|准备|新建|[做写列整理]{1,2}成)(?:一?[个份张])?";
 const TRIGGER_ZH = new RegExp(
-  `${REQUEST_ZH}(?:(?<topic>[^，。！？：:,\\s的个]{1,20})的?)??${NOUN_ZH}|${NOUN_ZH}(?=\\s{0,2}[:：])`,
+  `(?:${REQUEST_ZH}|${MAKE_ZH})(?:(?<topic>[^，。！？：:,\\s的个]{1,20})的?)??${NOUN_ZH}|${NOUN_ZH}(?=\\s{0,2}[:：])`,
   "gi",
 );
 const TOPIC = /\s{1,4}(?:for|about|on|in|at) ((?:(?! with | and )[^:,;.!?\n]){1,80})/iy;
@@ -66,7 +68,9 @@ function findLists(text: string): readonly FoundErrand[] {
     if (isSpokenOf(text, at)) continue;
     TOPIC.lastIndex = at + match[0].length;
     const said = TOPIC.exec(text);
-    const topic = (match.groups?.["topic"] ?? said?.[1])?.trim().replace(/^(?:an?|the|my|our) /i, "");
+    const topic = (match.groups?.["topic"] ?? said?.[1] ?? match.groups?.["about"])
+      ?.trim()
+      .replace(/^(?:an?|the|my|our) /i, "");
     const from = said === null ? at + match[0].length : TOPIC.lastIndex;
     const start = skip(OPENING, text, from);
     const numbered = readNumbered(text, start);
@@ -75,7 +79,10 @@ function findLists(text: string): readonly FoundErrand[] {
     const general = items.length > 0 ? undefined : suggestItems(topic ?? match[0], isChinese(match[0]));
     const place = { at, end: general === undefined ? body.end : from };
     const list = createList(place, topic, general ?? { items });
-    found.push(general === undefined ? list : takeSteps(list, topic, isChinese(match[0]) ? "zh" : "en"));
+    const language = isChinese(match[0]) ? "zh" : "en";
+    found.push(
+      general === undefined ? list : { ...list, makeFrom: (query) => takeSteps(list, topic, language, query) },
+    );
   }
   return found;
 }
@@ -115,44 +122,47 @@ function createList(
   };
 }
 
-/** The same list, but of the steps that a search has found, where there are any. */
-function takeSteps(list: FoundErrand, topic: string | undefined, language: Language): FoundErrand {
+/** The same list, but of the steps that a search for these words has found. */
+function takeSteps(list: FoundErrand, topic: string | undefined, language: Language, query: string): FoundErrand {
   const name = (title: string): string => {
     if (topic === undefined) return title;
     return language === "zh" && !topic.endsWith("清单") ? `${topic}清单` : capitalize(topic);
   };
+  const read = (results: readonly string[]): FoundSteps | undefined => readSteps(query, results, language);
   return {
     ...list,
-    takesResults: true,
-    createInput: (tool, results) => {
-      const found = readSteps(results, language);
-      if (found === undefined) return list.createInput(tool, results);
-      return { title: name(found.passage.title), items: found.items.map((text) => ({ text })) };
+    needsResults: true,
+    accepts: (results) => read(results) !== undefined,
+    createInput: (_, results) => {
+      const { passage, items } = read(results) ?? { passage: undefined, items: [] };
+      return { title: name(passage?.title ?? query), items: items.map((text) => ({ text })) };
     },
     announce: (results) => {
-      const found = readSteps(results, language);
+      const found = read(results);
       if (found === undefined) return undefined;
-      const { title, ref } = found.passage;
+      const { passage, items, total } = found;
+      const { title, ref } = passage;
+      const [first, firstZh] =
+        items.length === total
+          ? ["", ""]
+          : [
+              ` of the first ${items.length} of its ${total} items`,
+              `（只取前 ${items.length} 项，文档共有 ${total} 项）`,
+            ];
       return {
-        en: `From “${title}” in the knowledge base [${ref}] I have made this list:\n\n`,
-        zh: `根据知识库的“${title}”[${ref}]，我为你创建了以下${name("清单")}：\n\n`,
+        en: `From “${title}” in the knowledge base [${ref}] I have made this list${first}:\n\n`,
+        zh: `根据知识库的“${title}”[${ref}]，我为你创建了以下${name("清单")}${firstZh}：\n\n`,
       };
     },
     tell: (result) => {
-      const items = [...result.matchAll(/^\d{1,4}\. \[[ x]\] (.*)$/gm)].map(([, text = ""]) => text);
-      const [first] = items;
-      const general = list.createInput(NO_TOOL, [])["items"] as readonly { readonly text: string }[];
-      if (first === undefined || first === general[0]?.text) return list.tell(result);
-      const [count, steps] = [items.length, items.length === 1 ? "item" : "items"];
+      const count = [...result.matchAll(/^\d{1,4}\. \[[ x]\] /gm)].length;
       return {
-        en: `The list has ${count} ${steps}, in the words of the document; follow them in their order.`,
+        en: `The list has ${count} ${count === 1 ? "item" : "items"}, in the words of the document; follow them in their order.`,
         zh: `清单共 ${count} 项，条目出自文档原文，按顺序完成即可。`,
       };
     },
   };
 }
-
-const NO_TOOL: ModelTool = { name: "write_todo_list", description: "", inputSchema: {} };
 
 function capitalize(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);

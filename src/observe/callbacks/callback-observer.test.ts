@@ -1,4 +1,5 @@
 // Callbacks misbehave in every way we could think of; the run, the other callbacks and the order of events do not care.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeChunks } from "../../../test/log-sessions.ts";
 import type { AnyEvent, LoomError, StampedRecord } from "../../protocol/index.ts";
@@ -95,7 +96,11 @@ describe("a callback", () => {
     const { observer } = observe([new Logging()]);
     show(observer);
     await observer.flush();
-    expect(told).toEqual(TYPES);
+    expect(told.splice(0)).toEqual(TYPES);
+    const asking = observe([new Logging()], { textDelta: true });
+    show(asking.observer);
+    await asking.observer.flush();
+    expect(told).toContain("text_delta");
   });
 
   it("is told text only if it asks for it, and that changes nothing for others", async () => {
@@ -182,6 +187,11 @@ describe("a callback that misbehaves", () => {
       }),
       TYPES.map(() => "callback_failed"),
     ],
+    [
+      "returns a promise without a constructor",
+      () => Object.defineProperty(Promise.resolve(), "constructor", { get: () => fail("no constructor") }),
+      TYPES.map(() => "callback_failed"),
+    ],
     ["changes its payload", (_type, payload) => spoil(payload), []],
   ];
 
@@ -222,11 +232,19 @@ describe("a callback that misbehaves", () => {
     observer.close();
   });
 
-  it("and whoever is told of it may misbehave as well", async () => {
+  it.each<[string, () => unknown]>([
+    ["throw", () => fail("again")],
+    ["reject", () => Promise.reject(new Error("again"))],
+  ])("and whoever is told of it may %s as well", async (_what, onError) => {
     const { callback, types } = createWitness();
-    const observer = createCallbackObserver([{ onEvent: () => fail("thrown") }, callback], {
-      onError: () => fail("again"),
-    });
+    const nameless = new Proxy<Callback>(
+      { onEvent: () => fail("thrown") },
+      {
+        get: (target, name): unknown =>
+          name === "constructor" ? fail("no constructor") : (Reflect.get(target, name) as unknown),
+      },
+    );
+    const observer = createCallbackObserver([nameless, callback], { onError });
     show(observer);
     expect(await observer.flush()).toBe(true);
     expect(types()).toEqual(TYPES);
@@ -309,6 +327,73 @@ it("a callback that always hangs is told all the same, one time-out after the ot
   expect(codes()).toEqual(TYPES.map(() => "callback_timeout"));
 });
 
+it("a callback is told in the context of whoever asked for the run, or in none of theirs", async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const seen: string[] = [];
+  const callback: Callback = {
+    async onEvent(_type, { request_id }) {
+      seen.push(`${request_id} ${storage.getStore()}`);
+      await Promise.resolve();
+      seen.push(`${request_id} ${storage.getStore()}`);
+    },
+  };
+  const observer = storage.run("server", () => createCallbackObserver([callback]));
+  const runs = ["Alice", "Bob", "nobody"].map((runId) => {
+    if (runId !== "nobody") storage.run(runId, () => observer.expectRun?.({ sessionId: "s", runId }));
+    return observer.openRun({ sessionId: "s", runId });
+  });
+  const start = (request_id: string): StampedRecord[] => createRecords([{ type: "run_start", request_id }]);
+  storage.run("Carol", () => {
+    for (const [index, name] of ["Alice", "Bob", "nobody"].entries())
+      for (const record of start(name)) runs[index]?.take(record, false);
+  });
+  await observer.flush();
+  expect([...new Set(seen)]).toEqual(["Alice Alice", "Bob Bob", "nobody server"]);
+});
+
+it("a callback that waits for the rest does not wait for itself", async () => {
+  const told: boolean[] = [];
+  const { observer } = observe([
+    {
+      async onEvent() {
+        told.push(observer.isTelling, await observer.flush(Number.POSITIVE_INFINITY));
+      },
+    },
+  ]);
+  show(observer);
+  expect(observer.isTelling).toBe(false);
+  expect(await observer.flush(Number.POSITIVE_INFINITY)).toBe(true);
+  expect(told).toEqual(TYPES.flatMap(() => [true, true]));
+});
+
+it.each([
+  { maxBacklog: 0 },
+  { maxBacklog: Number.NaN },
+  { maxBacklogBytes: 1.5 },
+  { timeoutMs: 0 },
+  { timeoutMs: -5 },
+  { timeoutMs: 2 ** 31 },
+])("%j is refused at once", (options) => {
+  expect(() => createCallbackObserver([], options)).toThrow(RangeError);
+});
+
+it("without a time-out a callback is waited for", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { callback, types } = createWitness();
+  const onEvent: Callback["onEvent"] = async (type, payload) => {
+    await gate.promise;
+    callback.onEvent(type, payload);
+  };
+  const { observer, codes } = observe([{ onEvent }], { timeoutMs: Number.POSITIVE_INFINITY });
+  show(observer);
+  expect(await observer.flush(5)).toBe(false);
+  gate.resolve();
+  expect(await observer.flush()).toBe(true);
+  expect(types()).toEqual(TYPES);
+  expect(codes()).toEqual([]);
+  await expect(observer.flush(-1)).rejects.toThrow(RangeError);
+});
+
 describe("a callback that falls behind", () => {
   it("is told no more than its backlog holds; drops are counted, and told of twice", async () => {
     const gate = Promise.withResolvers<void>();
@@ -341,6 +426,39 @@ describe("a callback that falls behind", () => {
     const words = (told: readonly CallbackPayload[]) => told.map((payload) => "content" in payload && payload.content);
     expect(words(slow.told)).toEqual([...Array.from({ length: 11 }, (_, index) => `word ${index + 1}`), "word 101"]);
     expect(words(quick.told)).toEqual(Array.from({ length: 101 }, (_, index) => `word ${index + 1}`));
+  });
+
+  it("loses text before anything else, and what is too much for the bytes it may keep", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { callback, told } = createWitness({ textDelta: true });
+    const slow: Callback = {
+      textDelta: true,
+      onEvent(type, payload) {
+        callback.onEvent(type, payload);
+        return gate.promise;
+      },
+    };
+    const errors: LoomError[] = [];
+    const observer = createCallbackObserver([slow], {
+      maxBacklog: 3,
+      maxBacklogBytes: 20_000,
+      onError: (error) => errors.push(error),
+    });
+    const run = observer.openRun({ sessionId: "s", runId: "run-1" });
+    const texts = makeChunks(9);
+    const [start, error] = createRecords([
+      { type: "run_start", message: "Hi" },
+      { type: "error", message: "Rate limit", stage: "llm_generate" },
+      { type: "error", message: "x".repeat(20_000), stage: "llm_generate" },
+    ]);
+    const long = { ...error, event: { type: "error", message: "x".repeat(20_000), stage: "long" } } as StampedRecord;
+    for (const record of [start, ...texts, error, error, long] as readonly StampedRecord[]) run.take(record, false);
+    gate.resolve();
+    await observer.flush();
+    expect(told.map(({ type }) => type)).toEqual(["request_start", "error", "error"]);
+    expect(observer.dropped).toBe(10);
+    // At the first, and when it has caught up.
+    expect(errors).toMatchObject([{ details: { limit: 3, limit_bytes: 20_000 } }, { details: { dropped: 10 } }]);
   });
 
   it("keeps its order over backlogs of any length", async () => {

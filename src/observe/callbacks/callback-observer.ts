@@ -1,23 +1,36 @@
 /**
  * Callbacks as an observer: the payloads of each run, put before every callback in a lane of its own. What is done in the
  * commit is to make the payload and to put it there.
+ *
+ * Invariant: a callback is told of a run in the asynchronous context of whoever asked for it; of a run nobody here asked
+ * for, in the one in which the observer was made. Never in that of another request.
  */
-import type { LoomError } from "../../protocol/index.ts";
-import type { Observer } from "../observer.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { BoundedMap, type LoomError } from "../../protocol/index.ts";
+import { assertLimit, assertTime } from "../assert-limit.ts";
+import type { ObservedRun, Observer } from "../observer.ts";
 import type { Callback } from "./callback.ts";
-import { CallbackLane } from "./callback-lane.ts";
+import { CallbackLane, type InContext } from "./callback-lane.ts";
 import { createPayloadProjection } from "./project-payloads.ts";
 
 export interface CallbackOptions {
-  /** Events that wait for one callback; what comes on top is dropped and counted. Code `callback_backlog_full`. */
+  /**
+   * Events that wait for one callback; 1000 when absent. What comes on top is dropped and counted, waiting text first. Code
+   * `callback_backlog_full`.
+   */
   readonly maxBacklog?: number;
-  /** How long a callback is waited for before the next event goes on. Code `callback_timeout`. */
+  /** Bytes of those events, roughly; 8 MiB when absent. The same code. */
+  readonly maxBacklogBytes?: number;
+  /**
+   * How long a callback is waited for before the next event goes on; 30 seconds when absent, `Infinity` for as long as it
+   * takes. Code `callback_timeout`.
+   */
   readonly timeoutMs?: number;
   /** Whether callbacks that do not say are told `text_delta`. */
   readonly textDelta?: boolean;
   /**
-   * Told what callbacks throw (`callback_failed`), that they hang, and of drops: when they begin, and how many they were.
-   * Without it there is one warning for each callback.
+   * Told what callbacks throw (`callback_failed`), that they hang, and of drops: when they begin, and how many they were
+   * when the callback has caught up. Without it there is one warning for each callback.
    */
   readonly onError?: (error: LoomError) => void;
 }
@@ -25,13 +38,18 @@ export interface CallbackOptions {
 export interface CallbackObserver extends Observer {
   /** Events that were not told, of all callbacks together. */
   readonly dropped: number;
+  /** Whether whoever asks is one of the callbacks, and is being told something. */
+  readonly isTelling: boolean;
   /** Resolves when nothing waits any more: true; or when the time is up: false. Five seconds when absent. */
   flush(timeoutMs?: number): Promise<boolean>;
   /** Nothing is told any more; what waits is dropped. */
   close(): void;
 }
 
-const CALLBACK_DEFAULTS = { maxBacklog: 1000, timeoutMs: 30_000, flushMs: 5000 };
+const CALLBACK_DEFAULTS = { maxBacklog: 1000, maxBacklogBytes: 8 * 1024 * 1024, timeoutMs: 30_000, flushMs: 5000 };
+
+/** Runs that were asked for and have not begun; the oldest is forgotten, and told outside of its context. */
+const MAX_EXPECTED_RUNS = 10_000;
 
 /** What comes by the thousand and makes no difference to any event. */
 const IGNORED: ReadonlySet<string> = new Set(["tool_call_chunk"]);
@@ -42,16 +60,24 @@ export function createCallbackObserver(
 ): CallbackObserver {
   const lanes = createLanes(callbacks, options);
   const text = lanes.some(({ wantsText }) => wantsText);
+  const inOwnContext = AsyncLocalStorage.snapshot();
+  const expected = new BoundedMap<InContext>(MAX_EXPECTED_RUNS);
   return {
     name: "callbacks",
     ignores: IGNORED,
-    openRun() {
+    expectRun(run) {
+      expected.set(keyOf(run), AsyncLocalStorage.snapshot());
+    },
+    openRun(run) {
+      const key = keyOf(run);
+      const inContext = expected.get(key) ?? inOwnContext;
+      expected.delete(key);
       const project = createPayloadProjection(text);
       return {
         take(record, isPast) {
           const payloads = project(record);
           if (isPast) return;
-          for (const payload of payloads) for (const lane of lanes) lane.push(payload);
+          for (const payload of payloads) for (const lane of lanes) lane.push(payload, inContext);
         },
         close: () => undefined,
       };
@@ -59,7 +85,10 @@ export function createCallbackObserver(
     get dropped() {
       return lanes.reduce((sum, lane) => sum + lane.dropped, 0);
     },
-    flush: (timeoutMs = CALLBACK_DEFAULTS.flushMs) => flush(lanes, timeoutMs),
+    get isTelling() {
+      return lanes.some((lane) => lane.isTelling);
+    },
+    flush: async (timeoutMs = CALLBACK_DEFAULTS.flushMs) => flush(lanes, assertTime("timeoutMs", timeoutMs, 0)),
     close() {
       for (const lane of lanes) lane.close();
     },
@@ -71,15 +100,22 @@ export function createLanes(
   callbacks: readonly Callback[],
   {
     maxBacklog = CALLBACK_DEFAULTS.maxBacklog,
+    maxBacklogBytes = CALLBACK_DEFAULTS.maxBacklogBytes,
     timeoutMs = CALLBACK_DEFAULTS.timeoutMs,
     textDelta = false,
     onError,
   }: CallbackOptions,
+  { isAwaited = false } = {},
 ): readonly CallbackLane[] {
+  const limits = {
+    maxBacklog: assertLimit("maxBacklog", maxBacklog, 1),
+    maxBacklogBytes: assertLimit("maxBacklogBytes", maxBacklogBytes, 1),
+    timeoutMs: assertTime("timeoutMs", timeoutMs, 1),
+  };
   return [...new Set(callbacks)].map((callback) => {
     if (typeof (callback as Partial<Callback> | undefined)?.onEvent !== "function")
       throw new TypeError("a callback is an object with a method `onEvent`");
-    return new CallbackLane(callback, { maxBacklog, timeoutMs, textDelta, report: onError ?? createWarning() });
+    return new CallbackLane(callback, { ...limits, textDelta, isAwaited, report: onError ?? createWarning() });
   });
 }
 
@@ -95,9 +131,14 @@ function createWarning(): (error: LoomError) => void {
 
 async function flush(lanes: readonly CallbackLane[], timeoutMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), timeoutMs);
+  const timer =
+    timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => resolve(false), Math.ceil(timeoutMs));
   void Promise.all(lanes.map((lane) => lane.idle())).then(() => resolve(true));
   const isDone = await promise;
   clearTimeout(timer);
   return isDone;
+}
+
+function keyOf({ sessionId, runId = "" }: ObservedRun): string {
+  return `${sessionId.length}:${sessionId}${runId}`;
 }

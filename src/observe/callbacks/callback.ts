@@ -30,7 +30,8 @@ export interface Callback {
 
 /** For those who like to extend something. */
 export abstract class BaseCallback implements Callback {
-  readonly textDelta: boolean = false;
+  /** Without a value unless a class gives it one: then the option `textDelta` decides. */
+  declare readonly textDelta?: boolean;
 
-  abstract onEvent(eventType: CallbackEventType, payload: CallbackPayload): Promise<void>;
+  abstract onEvent(eventType: CallbackEventType, payload: CallbackPayload): Promise<void> | void;
 }

@@ -2,12 +2,13 @@
  * Runs as structured log lines: how each run began and ended, its model calls, tools, questions to the user, searches
  * and errors, with the ids that find them again. Written with pino, or with any logger that is called the same way.
  *
- * Contents (messages, arguments, results) are told only where they are asked for, and everything that is told has its
- * secrets taken out. A logger that fails costs its lines, which are counted, and nothing else.
+ * Contents (messages, arguments, results, errors that may quote them) are told only where they are asked for, and
+ * everything that is told has its secrets taken out. A logger that fails costs its lines, which are counted, and nothing else.
  */
 import type { EventType } from "../../protocol/index.ts";
 import { loadPackage } from "../load-package.ts";
 import type { Observer, RunObserver } from "../observer.ts";
+import { shield } from "../shield.ts";
 import { createRedactor, type RedactOptions } from "./create-redactor.ts";
 import { LogRun, type LogLine } from "./log-run.ts";
 
@@ -28,14 +29,14 @@ export interface LogOptions {
   readonly level?: LogLevel | "silent";
   /** More names and looks of secrets; those that are known are always taken out. */
   readonly redact?: RedactOptions;
-  /** Messages, arguments, results and queries, too; false when absent. */
+  /** Messages, arguments, results, queries, and errors that may quote them, too; false when absent. */
   readonly contents?: boolean;
   /** Of one field with contents, cut beyond; 2000 when absent. */
   readonly maxContentCharacters?: number;
 }
 
 export interface LogObserver extends Observer {
-  /** Lines that the logger refused. */
+  /** Lines that the logger refused, at once or later. */
   readonly failed: number;
 }
 
@@ -69,11 +70,10 @@ export async function createLogObserver(options: LogOptions = {}): Promise<LogOb
   const redactor = createRedactor(options.redact);
   let failed = 0;
   const write = ({ level, message, fields }: LogLine): void => {
-    try {
-      logger[level](fields, message);
-    } catch {
-      failed++;
-    }
+    shield(
+      () => logger[level](fields, message),
+      () => failed++,
+    );
   };
   return {
     name: "logs",

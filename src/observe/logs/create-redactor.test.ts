@@ -9,14 +9,15 @@ const clean = (text: string): string => redactor.cleanText(text, 1000);
 describe("a text", () => {
   it.each([
     ["Incorrect API key provided: sk-proj-abcdef123456", "Incorrect API key provided: [redacted]"],
-    ["Authorization: Bearer abcdef.ghijkl", "Authorization: Bearer [redacted]"],
-    ["authorization=Basic dXNlcjpwYXNz", "authorization=Basic [redacted]"],
+    ["Authorization: Bearer abcdef.ghijkl", "Authorization: [redacted]"],
+    ["authorization=Basic dXNlcjpwYXNz", "authorization=[redacted]"],
+    ["sent Bearer abcdef.ghijkl twice", "sent Bearer [redacted] twice"],
     ["AKIAIOSFODNN7EXAMPLE is an id", "[redacted] is an id"],
     ["aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPx", "aws_secret_access_key = [redacted]"],
     ["see eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig_x now", "see [redacted] now"],
     ["password=hunter2&next=1", "password=[redacted]&next=1"],
     ['{"password":"correct horse \\"battery\\" staple","a":1}', '{"password":[redacted],"a":1}'],
-    ['{\\"token\\":\\"abc def\\"}', '{\\"token\\":[redacted]'],
+    ['{\\"token\\":\\"abc def\\"}', '{\\"token\\":[redacted]}'],
     ["postgres://ann:s3cret@db/x", "postgres://[redacted]@db/x"],
     ["https://x.example/?api_key=0123456789abcdef", "https://x.example/?api_key=[redacted]"],
     ["key=0123456789abcdef0123456789abcdef", "key=[redacted]"],
@@ -24,7 +25,31 @@ describe("a text", () => {
     ["ghp_0123456789abcdefABCDEF", "[redacted]"],
     ["xoxb-123456789-abc", "[redacted]"],
     ["密码：hunter2，好", "密码：[redacted]，好"],
-    ["Set-Cookie: sid=abcdef; Path=/", "Set-Cookie: [redacted]; Path=/"],
+    ["Set-Cookie: sid=abcdef; Path=/\nAccept: */*", "Set-Cookie: [redacted]\nAccept: */*"],
+    ["Authorization: Token abcdef99, and more", "Authorization: [redacted]"],
+    ["Cookie: a=1; sid=deadbeef", "Cookie: [redacted]"],
+    ["postgres://bob:p@ssw0rd@db/x and a@b.example", "postgres://[redacted]@db/x and a@b.example"],
+    ["pin=1234, otp: 987654", "pin=[redacted], otp: [redacted]"],
+    ["signingKey: hunter2; bearer=hunter2", "signingKey: [redacted]; bearer=[redacted]"],
+    ["the API key: hunter2 is wrong", "the API key: [redacted] is wrong"],
+    ["PGPASSWORD=x dbpassword=y csrftoken=z", "PGPASSWORD=[redacted] dbpassword=[redacted] csrftoken=[redacted]"],
+    ["tokens: ['abc', 'def'] and on", "tokens: [redacted] and on"],
+    ['said {"pin":"1234","auth":"hunter2"} to it', 'said {"pin":[redacted],"auth":[redacted]} to it'],
+    [
+      '{"pin":"1234","otp":"98","auth":"h","key":"s"}',
+      '{"pin":[redacted],"otp":[redacted],"auth":[redacted],"key":[redacted]}',
+    ],
+    ['{"password":{"value":"hunter2"},"b":1}', '{"password":[redacted],"b":1}'],
+    ['{"headers":[["X-Api-Key","K"],["a","b"]]}', '{"headers":[["X-Api-Key",[redacted]],["a","b"]]}'],
+    ['["authorization","Token a","accept","b"]', '["authorization",[redacted],"accept","b"]'],
+    ['{"name":"password","value":"hunter2"}', '{"name":"password","value":[redacted]}'],
+    ['{"tokens":["abc123"],"password":12345678}', '{"tokens":[redacted],"password":[redacted]}'],
+    [
+      JSON.stringify({ body: JSON.stringify({ name: "token", value: "hunter2" }) }),
+      String.raw`{"body":"{\"name\":\"token\",\"value\":[redacted]}"}`,
+    ],
+    ["note: password=hunter2", "note: password=[redacted]"],
+    ["我的密码是hunter2。", "我的密码是[redacted]。"],
   ])("loses what is secret in it: %s", (text, safe) => {
     expect(clean(text)).toBe(safe);
   });
@@ -36,6 +61,11 @@ describe("a text", () => {
     "run-6f1c2a30-0d57-4b57-9d0a-2f6f0f1b8a11",
     "the model says: take the keys, and the risk",
     "https://example.com/path?q=loom",
+    "tokens: 5, token_count: 7, completion_tokens=12, tokenizer: cl100k, secretary: Bob",
+    '{ "token_usage": {"prompt": 5}, "token": 5, "secretary": "Bob" }',
+    "the secret to success: work",
+    "pass: the tests; auth: none",
+    "mail a@b.example: https://example.com/@ann",
   ])("keeps what is not: %s", (text) => {
     expect(clean(text)).toBe(text);
   });
@@ -52,7 +82,22 @@ describe("a text", () => {
       expect(redactor.cleanText(`${"x".repeat(before)} ${long.repeat(50)}`, 500)).not.toContain("sk-");
   });
 
+  it("is cut anywhere where it has no words, and hides who asks in an address that is cut", () => {
+    for (const piece of ["中文没有空格", "QUJDREVGR0hJSktM"])
+      expect(redactor.cleanText(piece.repeat(2000), 300)).toBe(`${piece.repeat(2000).slice(0, 300)}…`);
+    const address = `https://ann:${"p".repeat(400)}@host/`;
+    for (let end = 0; end < address.length; end += 7) {
+      const keys = `sk-${"a".repeat(100)},`.repeat(60);
+      const text = keys.slice(0, 4096 + 600 - end) + address + "x".repeat(9000);
+      expect(redactor.cleanText(text, 600)).not.toContain("ppp");
+    }
+  });
+
   it("takes linear time, whatever it is", () => {
+    const json = ["[", '{"a":', '"{', "[[]],"];
+    for (const piece of json) expect(redactor.cleanText(piece.repeat(50_000), 1_000_000).length).toBeGreaterThan(0);
+    for (const piece of ["a:", "a b c:", "@", "://a@", "Cookie:", "tokens:[", `${"x".repeat(64)}=`, "'a':", "密码是"])
+      expect(redactor.cleanText(piece.repeat(20_000), 1_000_000).length).toBeGreaterThan(0);
     for (const piece of ["a", "password", "token=", "eyJ", "-----BEGIN PRIVATE KEY-----", '"', "://", "key:\\", " "])
       expect(redactor.cleanText(piece.repeat(50_000), 1_000_000).length).toBeGreaterThan(0);
   });
@@ -72,6 +117,41 @@ describe("a value", () => {
     });
   });
 
+  it("loses what a name stands beside, in lists and forms", () => {
+    const value = {
+      headers: [
+        ["x-api-key", "K"],
+        ["accept", "b"],
+      ],
+      rawHeaders: ["Cookie", "a=1", "Accept", "b"],
+      fields: [
+        { name: "password", id: 1, value: "hunter2" },
+        { name: "colour", value: "red" },
+      ],
+    };
+    const safe = {
+      headers: [
+        ["x-api-key", "[redacted]"],
+        ["accept", "b"],
+      ],
+      rawHeaders: ["Cookie", "[redacted]", "Accept", "b"],
+      fields: [
+        { name: "password", id: 1, value: "[redacted]" },
+        { name: "colour", value: "red" },
+      ],
+    };
+    expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual(safe);
+    // The same where it is JSON in a text.
+    const text = redactor.cleanValue({ text: JSON.stringify(value) }, { maxCharacters: 1000 });
+    expect(JSON.stringify(text)).not.toMatch(/"K|a=1|hunter2/);
+    expect(JSON.stringify(text)).toContain("red");
+  });
+
+  it("keeps what is only named like a secret", () => {
+    const value = { token_count: 5, token_usage: { prompt: 5 }, tokens: 12, tokenizer: "cl100k", secretary: "Bob" };
+    expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual(value);
+  });
+
   it("has limits of depth, items and characters", () => {
     const limits = { maxCharacters: 10, maxDepth: 2, maxItems: 3 };
     expect(redactor.cleanValue({ a: { b: { c: 1 } } }, limits)).toEqual({ a: { b: "…" } });
@@ -82,7 +162,13 @@ describe("a value", () => {
   });
 
   it("loses what the program calls secret", () => {
-    const own = createRedactor({ keys: ["staff-number"], patterns: [/\bEMP\d+/] });
+    const own = createRedactor({ keys: ["staff-number", "工号"], patterns: [/\bEMP\d+/] });
+    for (const [text, safe] of [
+      ['{"staff_number":"E17"}', '{"staff_number":[redacted]}'],
+      ["my staff number: E17, user.staffNumber=E18", "my staff number: [redacted], user.staffNumber=[redacted]"],
+      ["我的工号：E17", "我的工号：[redacted]"],
+    ] as const)
+      expect(own.cleanText(text, 100)).toBe(safe);
     expect(own.cleanValue({ staffNumber: 7, note: "EMP12 and EMP13" }, { maxCharacters: 100 })).toEqual({
       staffNumber: "[redacted]",
       note: "[redacted] and [redacted]",
@@ -102,6 +188,9 @@ describe("secrets that were planted", () => {
     (secret: string) => ({ text: `https://ann:${secret}@host/` }),
     (secret: string) => ({ text: `eyJ${secret}.${secret}.${secret}` }),
     (secret: string) => ({ text: `ghp_${secret}` }),
+    (secret: string) => ({ text: `Cookie: a=1; sid=${secret}` }),
+    (secret: string) => ({ text: `Authorization: Token ${secret}` }),
+    (secret: string) => ({ text: `[["x-api-key","${secret}"],{"name":"pin","value":"${secret}"}]` }),
     (secret: string) => ({ key: "password", text: secret }),
     (secret: string) => ({ key: "X-Auth-Token", text: secret }),
     (secret: string) => ({ key: "db_passphrase", text: secret }),

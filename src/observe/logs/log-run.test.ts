@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { sessionArbitrary } from "../../../test/run-arbitrary.ts";
 import { SAMPLES } from "../../../test/sampling.ts";
 import type { AnyEvent, Json, StampedRecord } from "../../protocol/index.ts";
@@ -63,7 +63,13 @@ const EVENTS: readonly AnyEvent[] = [
   { type: "tool_start", call_id: "c", name: "fetch" },
   { type: "tool_end", call_id: "c", name: "fetch", result: "gone", is_error: true, error_code: "tool_failed" },
   { type: "error", message: "no: sk-abcdefgh1234", code: "model_failed", stage: "llm_generate", recoverable: false },
-  { type: "run_end", status: "error", reason: "no", code: "model_failed", summary: { total_tokens: 9 } },
+  {
+    type: "run_end",
+    status: "error",
+    reason: "no",
+    code: "model_failed",
+    summary: { total_tokens: 9, session_id: "x", level: 10, msg: "fine", password: "p", duration_ms: 1200 } as object,
+  },
 ];
 
 async function play(options: LogOptions, past = 0, events = EVENTS) {
@@ -160,6 +166,10 @@ describe("the lines of a run", () => {
     const { observer, run } = await play({ logger: { debug: fail, info: fail, warn: fail, error: fail } });
     run.close(true);
     expect(observer.failed).toBeGreaterThan(5);
+    const reject = (() => Promise.reject(new Error("the disk is full"))) as () => never;
+    const late = await play({ logger: { debug: reject, info: reject, warn: reject, error: reject } });
+    late.run.close(true);
+    await vi.waitFor(() => expect(late.observer.failed).toBe(observer.failed));
   });
 
   it("are none for what belongs to no run, and of those below the level of the logger that is made", async () => {

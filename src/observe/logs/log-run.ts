@@ -7,6 +7,7 @@
 import { BoundedMap, type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
 import type { RedactLimits, Redactor } from "./create-redactor.ts";
+import { mayQuoteContent } from "./may-quote-content.ts";
 
 export interface LogLine {
   readonly level: "debug" | "info" | "warn" | "error";
@@ -167,7 +168,7 @@ export class LogRun implements RunObserver {
           stage: event.stage,
           error_type: event.error_type,
           call_id: event.call_id,
-          error: event.message,
+          error: this.#message(event.message, event.code, event.stage),
           error_id: event.details?.["error_id"],
         });
       case "run_end":
@@ -204,18 +205,23 @@ export class LogRun implements RunObserver {
       prompt_tokens: tokens?.prompt_tokens,
       completion_tokens: tokens?.completion_tokens,
       total_tokens: tokens?.total_tokens,
-      error: event.error,
+      code: event.error_code,
+      error: this.#message(event.error, event.error_code),
     });
   }
 
   #tellEnd(event: EventOf<"run_end">, record: StampedRecord): void {
-    const { status, summary, code, reason } = event;
+    const { status, summary = {}, code, reason } = event;
     this.#write(status === "error" ? "error" : "info", "run ended", record, {
       status,
-      ...this.#sinceStart(),
-      ...summary,
+      // Only what is known: a summary may hold anything.
+      duration_ms: summary.duration_ms ?? this.#sinceStart()["duration_ms"],
+      prompt_tokens: summary.prompt_tokens,
+      completion_tokens: summary.completion_tokens,
+      total_tokens: summary.total_tokens,
+      tool_calls: summary.tool_calls,
       code,
-      reason,
+      reason: this.#message(reason, code),
     });
   }
 
@@ -226,6 +232,10 @@ export class LogRun implements RunObserver {
 
   #content(value: unknown): unknown {
     return this.#stage.contents ? value : undefined;
+  }
+
+  #message(message: string | undefined, code: string | undefined, stage?: string): unknown {
+    return mayQuoteContent(code, stage) ? this.#content(message) : message;
   }
 
   #write(level: LogLine["level"], message: string, record: StampedRecord | undefined, own: Fields): void {

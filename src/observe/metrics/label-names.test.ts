@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLabelLimit, cutLabel, MAX_LABEL_LENGTH, NamedParts } from "./label-names.ts";
+import { createLabelLimit, cleanLabel, MAX_LABEL_LENGTH, NamedParts } from "./label-names.ts";
 
 class Count {
   value = 0;
@@ -20,8 +20,18 @@ const describeAll = (parts: NamedParts<Count>) => parts.summarize(({ value }) =>
 
 describe("names as labels", () => {
   it("are cut, and never in the middle of a character", () => {
-    expect(cutLabel("x".repeat(1000))).toHaveLength(MAX_LABEL_LENGTH);
-    expect(cutLabel(`${"x".repeat(MAX_LABEL_LENGTH - 1)}😀`).isWellFormed()).toBe(true);
+    expect(cleanLabel("x".repeat(1000))).toHaveLength(MAX_LABEL_LENGTH);
+    expect(cleanLabel(`${"x".repeat(MAX_LABEL_LENGTH - 1)}😀`).isWellFormed()).toBe(true);
+  });
+
+  it("hold neither secrets nor what nobody can see", () => {
+    expect(cleanLabel("gpt sk-proj-abcdEFGH12345678")).toBe("gpt [redacted]");
+    expect(cleanLabel('a"b\nc\u2028d\u0000e\u202ef')).toBe('a"b_c_d_e_f');
+    expect(["search_docs", "openai/gpt-5.1:latest", "查找"].map(cleanLabel)).toEqual([
+      "search_docs",
+      "openai/gpt-5.1:latest",
+      "查找",
+    ]);
   });
 
   it("are limited: the first stay", () => {

@@ -1,23 +1,30 @@
 /**
- * Names that come from outside, made fit to be labels: cut in length, and limited in number. Models invent tool names, so
- * there may be any number of them.
+ * Names that come from outside, made fit to be labels: without secrets and characters nobody can see, cut in length, and
+ * limited in number. Models invent tool names, so there may be any number of them.
  */
+import { createRedactor } from "../logs/create-redactor.ts";
+
 export const DEFAULT_MAX_LABELS = 100;
 /** Characters of one name. */
 export const MAX_LABEL_LENGTH = 64;
 /** Stands for all names beyond the limit. */
 export const OTHER_LABEL = "other";
 
-export function cutLabel(name: string): string {
+const MAX_LOOKED_AT = 1024;
+const redactor = createRedactor();
+
+export function cleanLabel(name: string): string {
+  const seen = name.slice(0, MAX_LOOKED_AT).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "_");
+  const safe = redactor.cleanText(seen, MAX_LABEL_LENGTH);
   // A pair of surrogates that was cut in two could not be written.
-  return (name.length > MAX_LABEL_LENGTH ? name.slice(0, MAX_LABEL_LENGTH) : name).toWellFormed();
+  return safe.slice(0, MAX_LABEL_LENGTH).toWellFormed();
 }
 
 /** The first so many names stay for good: what a scraper has seen must not go away. */
 export function createLabelLimit(maxLabels: number = DEFAULT_MAX_LABELS): (name: string) => string {
   const known = new Set<string>();
   return (name) => {
-    const label = cutLabel(name);
+    const label = cleanLabel(name);
     if (known.has(label)) return label;
     if (known.size >= maxLabels) return OTHER_LABEL;
     known.add(label);
@@ -47,7 +54,10 @@ export class NamedParts<T extends Mergeable<T>> {
   }
 
   at(name: string): T {
-    const label = cutLabel(name);
+    return this.#at(cleanLabel(name));
+  }
+
+  #at(label: string): T {
     const known = this.#parts.get(label);
     if (known !== undefined) return known;
     const isLate = this.#maxLabels === 0 || (this.#last !== undefined && label > this.#last);
@@ -60,7 +70,7 @@ export class NamedParts<T extends Mergeable<T>> {
   }
 
   merge(other: NamedParts<T>): void {
-    for (const [name, part] of other.#parts) this.at(name).merge(part);
+    for (const [name, part] of other.#parts) this.#at(name).merge(part);
     if (other.#other !== undefined) (this.#other ??= this.#create()).merge(other.#other);
   }
 

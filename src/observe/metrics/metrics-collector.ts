@@ -9,7 +9,7 @@
  * - Its size does not grow with what it has seen: names are limited, times are in buckets.
  */
 import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
-import { assertLimit } from "./assert-limit.ts";
+import { assertLimit } from "../assert-limit.ts";
 import { DEFAULT_MAX_LABELS } from "./label-names.ts";
 import { MetricCounts } from "./metric-counts.ts";
 import type { MetricsSummary } from "./metrics-summary.ts";

@@ -55,7 +55,8 @@ describe("metrics for Prometheus", () => {
         "loom_runs_in_progress 0",
         'loom_run_duration_seconds_sum{agent="react"} 12',
         'loom_run_time_to_first_answer_seconds_sum{agent="react"} 4',
-        "loom_iterations_total 1",
+        // A call that failed is no round.
+        "loom_iterations_total 0",
         'loom_llm_calls_total{model="m1"} 1',
         'loom_llm_errors_total{model="m1"} 1',
         'loom_llm_duration_seconds_bucket{le="2.5",model="m1"} 1',
@@ -142,7 +143,7 @@ describe("metrics for Prometheus", () => {
   it("write any name as the format wants it", async () => {
     const observer = await createPrometheusObserver();
     observe(observer, [{ type: "tool_call", call_id: "c", name: 'a"b\\c\nd', arguments: {} }]);
-    expect(await observer.register.metrics()).toContain('loom_tool_calls_total{tool="a\\"b\\\\c\\nd"} 1');
+    expect(await observer.register.metrics()).toContain('loom_tool_calls_total{tool="a\\"b\\\\c_d"} 1');
   });
 
   it("go where they are told to, under the name that is wanted", async () => {

@@ -6,7 +6,7 @@
  */
 import { loadPackage } from "../load-package.ts";
 import type { Observer } from "../observer.ts";
-import { assertLimit } from "./assert-limit.ts";
+import { assertLimit } from "../assert-limit.ts";
 import { createLabelLimit, DEFAULT_MAX_LABELS, OTHER_LABEL } from "./label-names.ts";
 import type { Measures } from "./measures.ts";
 import {

@@ -134,7 +134,7 @@ export class RunMeter implements RunObserver {
         return;
       }
       case "node_exit":
-        // As in 002's `iteration`: a round is one model call; where those are not shown, one run of the node `think`.
+        // A round is one model call; where those are not shown, one run of the node `think`.
         if (!this.#showsModelCalls && (event as EventOf<"node_exit">).id === "think") this.#measures.addIteration();
     }
   }
@@ -199,7 +199,8 @@ export class RunMeter implements RunObserver {
     if (isNew) this.#measures.startModelCall(model);
     const isError = finish_reason === "error" || (error !== undefined && finish_reason !== "cancelled");
     this.#measures.endModelCall(model, isError, readElapsed(duration_ms) ?? readSpan(since, ts));
-    this.#measures.addIteration();
+    // As in 002's `iteration`: a try that failed is no round.
+    if (!isError && finish_reason !== "cancelled") this.#measures.addIteration();
   }
 
   #fallSilent(node: string): void {

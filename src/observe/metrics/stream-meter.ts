@@ -2,6 +2,9 @@
  * What a server tells of the streams it sends. A server has at most one meter; `joinStreamMeters` makes one of several.
  * It knows no transport and no log.
  */
+import { doAll } from "../do-all.ts";
+import { catchLater, isThenable } from "../shield.ts";
+
 export interface StreamOpening {
   readonly transport: "http" | "control";
   readonly dialect: string;
@@ -37,24 +40,36 @@ export interface StreamTally {
   close(end: StreamEnd): void;
 }
 
+/** What one of them throws is thrown when the others were told, too. */
 export function joinStreamMeters(...meters: readonly StreamMeter[]): StreamMeter {
   return {
     openStream(opening) {
-      const tallies = meters.map((meter) => meter.openStream(opening));
+      const tallies = meters.map((meter) => openTally(meter, opening));
       return {
-        send(frames, bytes, replayedBytes) {
-          for (const tally of tallies) tally.send(frames, bytes, replayedBytes);
-        },
-        close(end) {
-          for (const tally of tallies) tally.close(end);
-        },
+        send: (frames, bytes, replayedBytes) => doAll(tallies, (tally) => tally.send(frames, bytes, replayedBytes)),
+        close: (end) => doAll(tallies, (tally) => tally.close(end)),
       };
     },
-    refuseStream(code) {
-      for (const meter of meters) meter.refuseStream(code);
-    },
-    closeSlowReader() {
-      for (const meter of meters) meter.closeSlowReader();
-    },
+    refuseStream: (code) => doAll(meters, (meter) => meter.refuseStream(code)),
+    closeSlowReader: () => doAll(meters, (meter) => meter.closeSlowReader()),
   };
+}
+
+/** Of a meter that throws, one that throws the same when the stream is closed: the others must have theirs before. */
+function openTally(meter: StreamMeter, opening: StreamOpening): StreamTally {
+  const fail = (error: unknown): StreamTally => ({
+    send: () => undefined,
+    close: () => {
+      throw error;
+    },
+  });
+  let tally: StreamTally | undefined;
+  try {
+    tally = meter.openStream(opening);
+    if (!isThenable(tally)) return tally;
+    catchLater(tally, () => undefined);
+    return fail(new TypeError("a meter has to give its tally at once"));
+  } catch (error) {
+    return fail(error);
+  }
 }

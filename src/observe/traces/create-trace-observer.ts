@@ -28,7 +28,7 @@ export interface TraceOptions {
   readonly tracer?: TracerLike;
   /** The one the program has registered when absent; it may be registered later. */
   readonly tracerProvider?: TracerProviderLike;
-  /** Prompts, answers, arguments and results; false when absent. */
+  /** Prompts, answers, arguments, results, and errors that may quote them; false when absent. */
   readonly captureContent?: boolean;
   /** `gen_ai.agent.name`; the kind of agent when absent. */
   readonly agentName?: string;

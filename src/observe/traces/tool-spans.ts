@@ -4,6 +4,7 @@
  */
 import type { Attributes } from "@opentelemetry/api";
 import { BoundedMap, CallKeys, type EventOf, type StampedRecord } from "../../protocol/index.ts";
+import { doAll } from "../do-all.ts";
 import type { ContentWriter } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR } from "./gen-ai.ts";
 import type { ModelCall } from "./model-calls.ts";
@@ -127,7 +128,7 @@ export class ToolSpans {
   }
 
   closeAll(): void {
-    for (const [key, span] of this.#spans) this.#cut(key, span);
+    doAll([...this.#spans], ([key, span]) => this.#cut(key, span));
   }
 
   #forget(event: EventOf<"tool_end">): string {

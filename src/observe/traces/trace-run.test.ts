@@ -96,6 +96,33 @@ describe("the spans of a run", () => {
     expect(toMs(readSpans()[0]?.endTime ?? [0, 0])).toBe(1200);
   });
 
+  it("all end where a processor throws at the end of one", async () => {
+    const ended: string[] = [];
+    const processor = {
+      onStart: () => undefined,
+      onEnd({ name }: { readonly name: string }) {
+        ended.push(name);
+        if (!name.startsWith("invoke_agent")) throw new Error("processor");
+      },
+      forceFlush: async () => undefined,
+      shutdown: async () => undefined,
+    };
+    const observer = await createTraceObserver({
+      tracerProvider: new BasicTracerProvider({ spanProcessors: [processor] }),
+    });
+    const run = observer.openRun(RUN);
+    for (const record of stamp(
+      START,
+      { type: "llm_start", llm_call_id: "l.0", model: "m" },
+      { type: "llm_start", llm_call_id: "k.0", model: "m" },
+      { type: "tool_start", call_id: "a", name: "a" },
+      { type: "tool_start", call_id: "b", name: "b" },
+    ))
+      run.take(record, false);
+    expect(() => run.close(true)).toThrow("processor");
+    expect(ended.toSorted()).toEqual(["chat m", "chat m", "execute_tool a", "execute_tool b", "invoke_agent react"]);
+  });
+
   it("are two where a tool starts twice under one id", async () => {
     const { observer, readSpans } = await recordSpans();
     const run = observer.openRun(RUN);

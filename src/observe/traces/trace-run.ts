@@ -7,7 +7,9 @@
  */
 import type { Attributes, Context, Link, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
+import { doAll } from "../do-all.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
+import { type EventWriter, formEvent, formFailure } from "./form-event.ts";
 import { GEN_AI, LOOM, OTHER_ERROR, readModelName, readTraceParent, toHrTime } from "./gen-ai.ts";
 import { type ModelCall, ModelCalls, nameModelCall } from "./model-calls.ts";
 import { OpenSpan } from "./open-span.ts";
@@ -25,7 +27,7 @@ export interface TraceLimits {
   readonly maxEvents: number;
 }
 
-export interface TraceStage extends TraceLimits {
+export interface TraceStage extends TraceLimits, EventWriter {
   readonly tracer: Tracer;
   readonly agentName: string | undefined;
   /** The context in which the run was asked for, once. */
@@ -37,9 +39,6 @@ export interface TraceStage extends TraceLimits {
   enter(context: Context, span: Span): Context;
   enterRemote(parent: SpanContext): Context;
   readonly root: Context;
-  cleanMessage(message: string): string;
-  /** Undefined unless contents are wanted. */
-  readonly content: ContentWriter | undefined;
 }
 
 export class TraceRun implements RunObserver, SpanHost {
@@ -173,7 +172,7 @@ export class TraceRun implements RunObserver, SpanHost {
       case "llm_end":
         return this.#endModelCall(event);
       case "node_exit":
-        for (const call of this.#models.listFailed(record.envelope.node_id ?? "")) this.#closeModelCall(call);
+        doAll(this.#models.listFailed(record.envelope.node_id ?? ""), (call) => this.#closeModelCall(call));
         return;
       case "tool_call":
         return this.#tools.takeCall(event, this.#models.findOnly(record));
@@ -197,29 +196,9 @@ export class TraceRun implements RunObserver, SpanHost {
   }
 
   #tellOther(event: LoomEvent): void {
-    switch (event.type) {
-      case "retrieval_complete":
-        return this.tell("loom.retrieval", {
-          "loom.retrieval.doc_count": event.doc_count,
-          ...this.#stage.content?.formRetrieval(event),
-        });
-      case "compression_applied":
-        this.#isCompacted = true;
-        return this.tell("loom.compression", {
-          "loom.compression.before_tokens": event.before_tokens,
-          "loom.compression.after_tokens": event.after_tokens,
-          ...(event.method === undefined ? {} : { "loom.compression.method": event.method }),
-          ...(event.covered_messages === undefined ? {} : { "loom.compression.messages": event.covered_messages }),
-        });
-      case "error":
-        return this.tell("loom.error", {
-          [GEN_AI.errorType]: event.code ?? OTHER_ERROR,
-          "loom.error.message": this.#stage.cleanMessage(event.message),
-          ...(event.stage === undefined ? {} : { "loom.error.stage": event.stage }),
-          ...(event.call_id === undefined ? {} : { [GEN_AI.callId]: event.call_id }),
-        });
-      default:
-    }
+    if (event.type === "compression_applied") this.#isCompacted = true;
+    const formed = formEvent(event, this.#stage);
+    if (formed !== undefined) this.tell(formed.name, formed.attributes);
   }
 
   #startModelCall(root: OpenSpan, { envelope }: StampedRecord, event: EventOf<"llm_start">): void {
@@ -286,11 +265,11 @@ export class TraceRun implements RunObserver, SpanHost {
   #endModelCall(event: EventOf<"llm_end">): void {
     const call = this.#models.findEnded(event.llm_call_id);
     if (call === undefined) return;
-    const { finish_reason, error, error_code: code = OTHER_ERROR, model } = event;
+    const { finish_reason, error, error_code: code, model } = event;
     if (finish_reason !== undefined) call.span.set(GEN_AI.finishReasons, [finish_reason]);
     if (error !== undefined || finish_reason === "error") {
-      const message = error === undefined ? "the call failed" : this.#stage.cleanMessage(error);
-      call.failed = { at: this.#now, message, code };
+      const message = formFailure(this.#stage, error, code);
+      call.failed = { at: this.#now, message: message ?? code ?? "the call failed", code: code ?? OTHER_ERROR };
       return;
     }
     if (finish_reason === "cancelled") call.span.set(LOOM.isCancelled, true);
@@ -340,10 +319,20 @@ export class TraceRun implements RunObserver, SpanHost {
 
   #finish(root: OpenSpan): void {
     this.#isOver = true;
+    if (this.#end !== undefined) this.#now = this.#end.at;
+    // Where a processor throws at the end of one, the others end nevertheless.
+    doAll(
+      [
+        () => this.#tools.closeAll(),
+        () => doAll([...this.#models.values()], (call) => this.#closeModelCall(call)),
+        () => this.#endRoot(root),
+      ],
+      (end) => end(),
+    );
+  }
+
+  #endRoot(root: OpenSpan): void {
     const end = this.#end;
-    if (end !== undefined) this.#now = end.at;
-    this.#tools.closeAll();
-    for (const call of this.#models.values()) this.#closeModelCall(call);
     if (this.#usage.isKnown) {
       root.set(GEN_AI.inputTokens, this.#usage.input);
       root.set(GEN_AI.outputTokens, this.#usage.output);
@@ -353,7 +342,7 @@ export class TraceRun implements RunObserver, SpanHost {
       root.set(LOOM.status, status);
       if (status === "error") {
         root.set(GEN_AI.errorType, code ?? OTHER_ERROR);
-        root.fail(this.#stage.cleanMessage(reason ?? code ?? "the run failed"));
+        root.fail(formFailure(this.#stage, reason, code) ?? code ?? "the run failed");
       }
     }
     if (this.#droppedSpans > 0) root.set(LOOM.droppedSpans, this.#droppedSpans);

@@ -161,9 +161,9 @@ export const compression_applied = defineEvent({
     before_tokens: required(count, "Tokens before", "压缩前 token 数"),
     after_tokens: required(count, "Tokens after", "压缩后 token 数"),
     method: additional(
-      openSet("summary", "drop"),
-      "How: the oldest turns were summarised, or left out whole since no summary could be had",
-      "方式：summary 为摘要最早的轮次，drop 为无法摘要时整轮丢弃",
+      openSet("summary", "drop", "cut"),
+      "How: the oldest turns were summarised, or left out whole since no summary could be had, or results of tools were cut",
+      "方式：summary 为摘要最早的轮次，drop 为无法摘要时整轮丢弃，cut 为截短工具结果",
     ),
     covered_messages: additional(count, "Messages that are no longer sent", "不再发送的消息数"),
     covered_digest: additional(string, "Digest of those messages: tells where the summary fits", "这些消息的摘要值"),

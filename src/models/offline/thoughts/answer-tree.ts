@@ -5,6 +5,7 @@
 import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
 import type { Language } from "../errand.ts";
+import { SEARCH_TOOL } from "../knowledge.ts";
 import { answerAnew, describeCall } from "./answer-anew.ts";
 import { answerWhole } from "./answer-whole.ts";
 import { listSections } from "./plan-work.ts";
@@ -105,9 +106,13 @@ function conclude({ question, steps }: Path, before: readonly ModelMessage[], la
   const since = listDone(steps);
   const answer = last === undefined ? undefined : readAnswer(last);
   if (answer === undefined) return answerAnew(question, [], since, before).text;
-  // The step told only what the outline would consist of.
-  if (listSections(question, language) === undefined) return answer;
+  // A step is one line: it told only what an outline would consist of, or a passage without its lines.
+  if (listSections(question, language) === undefined && !since.some(isSearch)) return answer;
   return answerWhole(question, { tools: [], since, before, language }).text;
+}
+
+function isSearch(message: ModelMessage): boolean {
+  return message.role === "tool" && message.content.some(({ toolName }) => toolName === SEARCH_TOOL);
 }
 
 /** A call, written as a step or beside it. */

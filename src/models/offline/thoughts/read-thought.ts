@@ -163,8 +163,13 @@ function readSteps(text: string): readonly ThoughtStep[] {
   return splitNumbered(text, (n) => `${n}. `).map((step) => {
     const [first = "", ...seen] = step.split(OBSERVATION);
     const [said = "", ...actions] = first.split(ACTION);
-    return { text: said.trim(), actions: trimAll(actions), observations: trimAll(seen) };
+    return { text: said.trim(), actions: trimAll(actions), observations: trimAll(seen.map(unmark)) };
   });
+}
+
+/** The lines of what a tool gave, but for the first. */
+function unmark(seen: string): string {
+  return seen.replaceAll(/\n {3}\| ?/g, "\n");
 }
 
 function trimAll(texts: readonly string[]): readonly string[] {

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import type { ModelSettings } from "../../models/model.ts";
+import { ScriptedModel } from "../../models/testing.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import type { CompressionOptions } from "./compression-options.ts";
+import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";
+import { createCompressor } from "./create-compressor.ts";
+import { reply, say } from "./random-conversation.contract.ts";
+
+const LONG = "the warp and the weft are woven on the loom ";
+const budgetOf = (modelId: string, options: CompressionOptions = {}, settings: ModelSettings = {}) =>
+  computeBudget(options, new ScriptedModel([], { modelId }), settings);
+
+it.each<[unknown]>([
+  [null],
+  [[]],
+  [{ threshold: 0 }],
+  [{ threshold: 1.1 }],
+  [{ target: 0.9 }],
+  [{ target: "0.5" }],
+  [{ contextWindow: 0.5 }],
+  [{ keepTurns: 0 }],
+  [{ maxSummaryTokens: Number.NaN }],
+  [{ timeoutMs: 0 }],
+  [{ pinned: "a fact" }],
+  [{ pinned: [1] }],
+  [{ model: 5 }],
+  [{ model: null }],
+])("refuses %j", (options) => {
+  let thrown: unknown;
+  try {
+    checkCompressionOptions(options as CompressionOptions);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(isLoomError(thrown) && thrown.code).toBe("invalid_arguments");
+});
+
+describe("the budget", () => {
+  it("has room for the answer, unless the answer has its own", () => {
+    expect(budgetOf("gpt-4", {}, { maxOutputTokens: 4096 }).most).toBe(4096);
+    expect(budgetOf("gpt-5", {}, { maxOutputTokens: 100_000 }).most).toBe(272_000);
+    expect(budgetOf("gpt-5", { contextWindow: 10_000 }, { maxOutputTokens: 4000 }).most).toBe(6000);
+  });
+
+  it.each<[CompressionOptions, ModelSettings]>([
+    [{}, {}],
+    [{ threshold: 0.5 }, {}],
+    [{ threshold: 0.5, target: 0.5 }, {}],
+    [{}, { maxOutputTokens: 4900 }],
+    [{ maxSummaryTokens: 8192 }, {}],
+    [{ keepTurns: 30 }, {}],
+  ])("is not used up again by the next turns with %j and %j", async (options, settings) => {
+    const { limit, target } = budgetOf("gpt-4", options, settings);
+    expect(target).toBeLessThanOrEqual(0.8 * limit);
+    const model = new ScriptedModel(() => ({ text: "A fact. ".repeat(50) }), { modelId: "gpt-4" });
+    const compressor = createCompressor(options);
+    const messages = [say("Hello")];
+    for (let turn = 0; turn < 100; turn++) {
+      messages.push(reply(`Answer ${turn} ${LONG.repeat(5)}`), say(`Question ${turn} ${LONG.repeat(5)}`));
+      await compressor.fit({ messages, settings }, { sessionId: "s", model, signal: new AbortController().signal });
+    }
+    expect(model.requests.length).toBeGreaterThan(0);
+    expect(model.requests.length).toBeLessThan(20);
+  });
+});

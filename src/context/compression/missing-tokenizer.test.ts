@@ -1,0 +1,26 @@
+// Without the package that counts tokens: they are estimated, the operator is told once, and the user never.
+import { expect, it, vi } from "vitest";
+import { ScriptedModel } from "../../models/testing.ts";
+import { createCompressor } from "./create-compressor.ts";
+import { say } from "./random-conversation.contract.ts";
+
+vi.mock("gpt-tokenizer/encoding/cl100k_base", () => {
+  throw new Error("Cannot find package");
+});
+
+it("goes on with an estimate", async () => {
+  const model = new ScriptedModel([], { modelId: "gpt-4" });
+  const compressor = createCompressor();
+  const told: unknown[] = [];
+  const place = {
+    sessionId: "s",
+    model,
+    signal: new AbortController().signal,
+    onError: (error: Error) => told.push(error),
+  };
+  for (let times = 0; times < 3; times++) {
+    const { messages, events } = await compressor.fit({ messages: [say("word ".repeat(5000))] }, place);
+    expect([messages.length, events]).toEqual([1, []]);
+  }
+  expect(told).toMatchObject([{ code: "missing_package" }]);
+});

@@ -1,0 +1,92 @@
+/**
+ * What is sent in the place of turns: a summary of them and of what was before them, or a note that they are missing.
+ *
+ * Invariant: what was paid for is told, whether a summary came of it or not; and nothing is left out without a word.
+ */
+import { createCancelled } from "../../models/call-watch.ts";
+import type { ModelMessage } from "../../models/model.ts";
+import { type ErrorEvent, isLoomError, LoomError } from "../../protocol/index.ts";
+import type { CompressionPlace } from "./compression-place.ts";
+import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
+import { condenseByRule } from "./condense-by-rule.ts";
+import { findModelFamily } from "./model-family.ts";
+import type { Summary } from "./summaries.ts";
+import { AROUND_SUMMARY } from "./summary-message.ts";
+import { shortenText, type WrittenSummary, writeSummary } from "./write-summary.ts";
+
+export type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;
+
+/** `before` is the summary that the new one goes on from. */
+export async function replaceTurns(
+  messages: readonly ModelMessage[],
+  before: Summary | undefined,
+  place: CompressionPlace,
+): Promise<Replacement> {
+  const { tokens, signal, tell } = place;
+  const { text: known = "", missing = 0 } = before ?? {};
+  const spent = { promptTokens: 0, completionTokens: 0 };
+  try {
+    const { text, unread } = await summarise(messages, known, place, spent);
+    const size = tokens.countMessages(messages) + tokens.countText(known);
+    if (tokens.countText(text) + (before === undefined ? AROUND_SUMMARY : 0) >= size)
+      throw new LoomError("compression_failed", "the summary is longer than what it stands for");
+    tellSpent(spent, place);
+    if (unread > 0) tell(describeFailure(`${unread} messages were too many for a summary, and are left out.`));
+    return { text, missing: missing + unread, isDrop: false };
+  } catch (error) {
+    tellSpent(spent, place);
+    if (signal.aborted) throw isLoomError(error) ? error : createCancelled(signal.reason);
+    const reason = isLoomError(error) ? error.message : "the summary could not be written";
+    const count = messages.length;
+    tell(describeFailure(`No summary could be had, and ${count} messages are left out of the prompt: ${reason}`));
+    return { text: known, missing: missing + count, isDrop: true };
+  }
+}
+
+interface Spent {
+  promptTokens: number;
+  completionTokens: number;
+}
+
+async function summarise(
+  messages: readonly ModelMessage[],
+  before: string,
+  { model, tokens, budget, options, signal, findWriter }: CompressionPlace,
+  spent: Spent,
+): Promise<WrittenSummary> {
+  const { maxSummaryTokens } = budget;
+  const writer = await findWriter(model);
+  if (writer.provider === "offline") {
+    // It has rules for messages of users, and none for this.
+    const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
+    return { text: shortenText(text, maxSummaryTokens, tokens), unread: 0 };
+  }
+  return writeSummary({
+    model: writer,
+    tokens,
+    before: before === "" ? undefined : before,
+    messages,
+    maxSummaryTokens,
+    window: writer === model ? budget.window : findModelFamily(writer).contextWindow,
+    timeoutMs: options.timeoutMs ?? COMPRESSION_DEFAULTS.timeoutMs,
+    signal,
+    onUsage: ({ promptTokens = 0, completionTokens = 0 }) => {
+      spent.promptTokens += promptTokens;
+      spent.completionTokens += completionTokens;
+    },
+  });
+}
+
+function tellSpent({ promptTokens, completionTokens }: Spent, { tell }: CompressionPlace): void {
+  if (promptTokens + completionTokens === 0) return;
+  tell({
+    type: "usage",
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  });
+}
+
+export function describeFailure(message: string): ErrorEvent {
+  return { type: "error", message, code: "compression_failed", stage: "compression", recoverable: true };
+}

@@ -1,0 +1,82 @@
+/**
+ * Passages as a model is told of them, whoever found them: each with a number, its title in quotes and where it stands,
+ * then its lines, every one marked. It trusts no retriever and no document.
+ *
+ * Invariant: whatever a passage has in it, each of its lines begins with the mark, and its title and address are one line:
+ * none can end itself, begin another, or speak as somebody else.
+ */
+import type { Passage } from "./retriever.ts";
+
+/** What is known of a passage, as events and results have it. */
+export interface PassageSource {
+  readonly ref?: number;
+  readonly title: string;
+  readonly uri?: string;
+  readonly snippet?: string;
+  readonly score?: number;
+  readonly first_line?: number;
+  readonly last_line?: number;
+}
+
+const MAX_TITLE = 200;
+const MAX_URI = 1000;
+/** Nobody is told more of one passage. */
+const MAX_TEXT = 200_000;
+export const PASSAGE_MARK = "| ";
+
+/** A line by any other name is a line. */
+const BREAKS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
+/** What moves the cursor, reorders what stands around it, or is there unseen. */
+const UNSAFE = /(?![\n\t])\p{Cc}|\p{Cf}|[\u{E0100}-\u{E01EF}]/gu;
+
+/** A passage of which nothing does harm; whoever writes no types may give anything. */
+export function cleanPassage(given: unknown): Passage {
+  const { title, content, uri, snippet, score, firstLine, lastLine } = Object(given) as {
+    [K in keyof Passage]?: unknown;
+  };
+  const name = readLine(title, MAX_TITLE);
+  const address = readLine(uri, MAX_URI);
+  const text = typeof content === "string" ? cleanText(content) : "";
+  const isPlaced = isLine(firstLine);
+  return {
+    title: [name, address].find((one) => one !== "") ?? "untitled",
+    content: text,
+    ...(typeof snippet === "string" ? { snippet: cleanText(snippet) } : {}),
+    ...(address === "" ? {} : { uri: address }),
+    ...(typeof score === "number" && Number.isFinite(score) ? { score } : {}),
+    ...(isPlaced ? { firstLine } : {}),
+    ...(isPlaced && isLine(lastLine) && lastLine >= firstLine ? { lastLine } : {}),
+  };
+}
+
+export function describePassage(source: PassageSource, text: string): string {
+  const { ref, title, uri, score, first_line: first, last_line: last = first } = source;
+  const where = [
+    ...(uri === undefined || uri === title ? [] : [uri]),
+    ...(first === undefined ? [] : [first === last ? `line ${first}` : `lines ${first} to ${last}`]),
+    ...(score !== undefined ? [`score ${Math.round(score * 100) / 100}`] : []),
+  ].join(", ");
+  const head = `[${ref ?? "?"}] "${title.replaceAll('"', "'")}"${where === "" ? "" : ` (${where})`}`;
+  return [head, ...text.split("\n").map((line) => PASSAGE_MARK + line)].join("\n");
+}
+
+function cleanText(text: string): string {
+  return text.slice(0, MAX_TEXT).toWellFormed().replaceAll(BREAKS, "\n").replaceAll(UNSAFE, "").trim();
+}
+
+export function cleanLine(text: string, maxCharacters: number): string {
+  return cutCharacters(cleanText(text).replaceAll(/\s+/g, " "), maxCharacters);
+}
+
+export function cutCharacters(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text;
+  return `${text.slice(0, Math.max(0, maxCharacters - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+function readLine(value: unknown, maxCharacters: number): string {
+  return typeof value === "string" ? cleanLine(value, maxCharacters) : "";
+}
+
+function isLine(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}

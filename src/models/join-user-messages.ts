@@ -1,0 +1,17 @@
+/**
+ * Joins messages of the user's that stand side by side, as where a run before has failed or a summary comes first: some
+ * servers take none but in turn, and to all others it is the same.
+ */
+import type { ModelMessage } from "./model.ts";
+
+export function joinUserMessages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  if (!messages.some(({ role }, index) => role === "user" && messages[index - 1]?.role === "user")) return messages;
+  const joined: ModelMessage[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role === "user" && last?.role === "user")
+      joined[joined.length - 1] = { role: "user", content: [...last.content, ...message.content] };
+    else joined.push(message);
+  }
+  return joined;
+}

@@ -1,0 +1,46 @@
+// The backlog against a list that is searched in the plainest way.
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { SAMPLES } from "../../../test/sampling.ts";
+import { Backlog } from "./backlog.ts";
+
+const steps = fc.array(
+  fc.oneof(fc.constant("shift" as const), fc.record({ bytes: fc.integer({ min: 1, max: 60 }), canGo: fc.boolean() })),
+  { maxLength: 60 },
+);
+
+it("keeps its limits and its order, drops what can go first, and says how many", () => {
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 200 }), (script, items, bytes) => {
+      const backlog = new Backlog<number>(items, bytes);
+      let model: { readonly value: number; readonly bytes: number; readonly canGo: boolean }[] = [];
+      const hasRoom = (more: number): boolean =>
+        model.length === 0 || (model.length < items && model.reduce((sum, item) => sum + item.bytes, more) <= bytes);
+      for (const [value, step] of script.entries()) {
+        if (step === "shift") {
+          expect(backlog.shift()).toBe(model.shift()?.value);
+          continue;
+        }
+        let dropped = 0;
+        while (!step.canGo && !hasRoom(step.bytes) && model.some(({ canGo }) => canGo)) {
+          const newest = model.findLast(({ canGo }) => canGo);
+          model = model.filter((item) => item !== newest);
+          dropped++;
+        }
+        if (hasRoom(step.bytes)) model.push({ value, ...step });
+        else dropped++;
+        expect(backlog.push(value, step)).toBe(dropped);
+      }
+      expect(backlog.clear()).toBe(model.length);
+      expect(backlog.shift()).toBeUndefined();
+    }),
+    { numRuns: SAMPLES.sessions },
+  );
+});
+
+it("keeps its order over thousands", () => {
+  const backlog = new Backlog<number>(10_000, 10_000);
+  const all = Array.from({ length: 5000 }, (_, index) => index);
+  for (const value of all) backlog.push(value, { bytes: 1, canGo: value % 2 === 0 });
+  expect(all.map(() => backlog.shift())).toEqual(all);
+});

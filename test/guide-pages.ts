@@ -1,0 +1,28 @@
+// The pages whose programs are tested, and the blocks of code in them.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "./source-files.ts";
+
+export interface Block {
+  /** The page and the line. */
+  readonly name: string;
+  readonly language: string;
+  readonly text: string;
+}
+
+const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
+const quickstarts = ["quickstart.md", "quickstart.zh.md"].map((name) => join("docs", name));
+
+/** By page. */
+export function readBlocks(): Block[][] {
+  return ["README.md", ...quickstarts, ...guides].map((page) =>
+    findBlocks(page, readFileSync(join(packageRoot, page), "utf8")),
+  );
+}
+
+export function findBlocks(page: string, markdown: string): Block[] {
+  return [...markdown.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(({ index, 1: language = "", 2: text = "" }) => {
+    const line = markdown.slice(0, index).split("\n").length;
+    return { name: `${page}:${line}`, language, text };
+  });
+}

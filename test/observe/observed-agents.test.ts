@@ -1,0 +1,208 @@
+// What an agent's observers are shown: the runs it starts, carries out or resumes, each once, whoever else looks on.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Agent, agent, type AgentOptions } from "../../src/agents/index.ts";
+import { openSession, type Session } from "../../src/engine/index.ts";
+import { createLog } from "../../src/engine/sender.contract.ts";
+import type { Log } from "../../src/log/index.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import { type Callback, MetricsCollector, Observation, type Observer } from "../../src/observe/index.ts";
+import { createTools } from "../agents/counted-tools.ts";
+
+interface Stage {
+  readonly log: Log;
+  readonly metrics: MetricsCollector;
+  readonly told: string[];
+  make(options?: Partial<AgentOptions>): Agent;
+  keep(session: Session): Session;
+}
+
+/** Agents that share what looks on. */
+async function setStage(): Promise<Stage> {
+  const log = await createLog();
+  const metrics = new MetricsCollector();
+  const told: string[] = [];
+  const callback: Callback = { onEvent: (type, { request_id }) => told.push(`${request_id} ${type}`) };
+  return {
+    log,
+    metrics,
+    told,
+    make: (options = {}) =>
+      agent({
+        model: new ScriptedModel(() => ({ text: "Well." })),
+        metrics,
+        callbacks: [callback],
+        ...options,
+      }),
+    keep(session) {
+      onTestFinished(() => session.close());
+      return session;
+    },
+  };
+}
+
+const RUN = ["r request_start", "r agent_finish"];
+
+describe("a run that two agents could look at", () => {
+  it("is told once, by the one that answers", async () => {
+    const { log, metrics, told, make, keep } = await setStage();
+    const quiet = new MetricsCollector();
+    const [owner, other] = [make({ metrics: quiet }), make()];
+    const session = keep(await owner.openSession(log, "s"));
+    await (
+      await other.answer(session, "Hello", { requestId: "r" })
+    ).ended;
+    await Promise.all([owner.flush(), other.flush()]);
+    expect(told).toEqual(RUN);
+    expect(metrics.summary().runs).toMatchObject({ started: 1, completed: 1 });
+    expect(quiet.summary().runs).toMatchObject({ started: 0, completed: 0 });
+  });
+
+  it("is shown once to what the server has given to all", async () => {
+    const { log, metrics, told, make, keep } = await setStage();
+    const actor = make();
+    const session = keep(await actor.openSession(log, "s", new Observation([metrics]).tap(log)));
+    await (
+      await actor.answer(session, "Hello", { requestId: "r" })
+    ).ended;
+    await actor.flush();
+    expect(told).toEqual(RUN);
+    expect(metrics.summary().runs).toMatchObject({ started: 1, completed: 1 });
+  });
+
+  it("is told by the one that carries it out, in a session nobody observes", async () => {
+    const { log, metrics, told, make, keep } = await setStage();
+    const actor = make();
+    const session = keep(await openSession(log, "s"));
+    const run = await session.startRun({ message: "Hello", requestId: "r" });
+    await actor.carryOut(log, run);
+    await actor.flush();
+    expect(told).toEqual(RUN);
+    expect(metrics.summary().runs).toMatchObject({ started: 1, completed: 1 });
+  });
+});
+
+it("whoever opens an agent's session may listen as well", async () => {
+  const { log, told, make } = await setStage();
+  const heard: string[] = [];
+  const session = await make().openSession(log, "s", {
+    onCommit: (entries) => heard.push(...entries.map(({ record }) => record.event.type)),
+    onEnd: (sessionId) => heard.push(`end of ${sessionId}`),
+  });
+  const actor = make();
+  await (
+    await actor.answer(session, "Hello", { requestId: "r" })
+  ).ended;
+  await session.close();
+  await actor.flush();
+  expect(told).toEqual(RUN);
+  expect([heard[0], heard.at(-2), heard.at(-1)]).toEqual(["run_start", "reply", "end of s"]);
+});
+
+it("a session that is made anew under its name is told like any other, though the old one is still open", async () => {
+  const { log, told, make, keep } = await setStage();
+  const actor = make();
+  for (const requestId of ["one", "two", "three"]) {
+    const session = keep(await actor.openSession(log, "s"));
+    for (const turn of [1, 2])
+      await (
+        await actor.answer(session, "Hello", { requestId: `${requestId} ${turn}` })
+      ).ended;
+    await log.deleteSession("s");
+  }
+  await actor.flush();
+  expect(told).toEqual(
+    ["one 1", "one 2", "two 1", "two 2", "three 1", "three 2"].flatMap((id) => [
+      `${id} request_start`,
+      `${id} agent_finish`,
+    ]),
+  );
+});
+
+it.each(["its own", "a plain"])("a run that is left with %s session is closed when that is", async (whose) => {
+  const { log, make } = await setStage();
+  const ends: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const observer: Observer = {
+    name: "witness",
+    openRun: () => ({
+      take: ({ event }) => (event.type === "tool_approval" ? begun.resolve() : undefined),
+      close: (isLeft) => ends.push(isLeft ? "left" : "over"),
+    }),
+  };
+  const actor = make({
+    model: new ScriptedModel([{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }]),
+    tools: createTools().tools,
+    observers: [observer],
+  });
+  const session = whose === "its own" ? await actor.openSession(log, "s") : await openSession(log, "s");
+  await actor.answer(session, "Hello");
+  await begun.promise;
+  await session.close({ run: "leave" });
+  await actor.flush();
+  expect(ends).toEqual(["left"]);
+});
+
+const BUSY = {
+  fault: { kind: "throw", error: Object.assign(new Error("busy"), { statusCode: 429, isRetryable: true }) },
+} as const;
+
+it.each([
+  ["one answer", [{ text: "Well." }], { iterations: 1, calls: 1 }],
+  ["two tries, and an answer", [BUSY, BUSY, { text: "Well." }], { iterations: 1, calls: 3 }],
+  ["three tries", [BUSY, BUSY, BUSY], { iterations: 0, calls: 3 }],
+] as const)("%s: tries that failed are no rounds", async (_what, script, expected) => {
+  const { metrics, make } = await setStage();
+  const actor = make({ model: new ScriptedModel(script), callOptions: { maxRetries: 2, retryMs: 1, maxRetryMs: 2 } });
+  await actor.run("Hello").catch(() => undefined);
+  const { iterations, llm } = metrics.summary();
+  expect({ iterations, calls: llm.calls }).toEqual(expected);
+});
+
+it("an observer that answers with a promise is shielded like one that throws", async () => {
+  const errors: unknown[] = [];
+  const fail = async (): Promise<never> => Promise.reject(new Error("no disk"));
+  const observer = {
+    name: "late",
+    expectRun: fail,
+    openRun: () => ({ take: fail, close: fail }),
+  } as unknown as Observer;
+  const { make } = await setStage();
+  const actor = make({ observers: [observer], onError: (error) => void errors.push(error) });
+  await actor.run("Hello");
+  await actor.close();
+  expect(errors).toMatchObject([{ message: "no disk" }]);
+});
+
+it("a callback may close its agent, even if somebody else is doing it", async () => {
+  const { make } = await setStage();
+  const done: string[] = [];
+  const callback: Callback = {
+    async onEvent(type) {
+      await actor.close({ flushMs: 60_000 });
+      done.push(type);
+    },
+  };
+  // What it closed was not told the rest.
+  const actor: Agent = make({ callbacks: [callback], callbackOptions: { onError: () => undefined } });
+  await actor.run("Hello").catch(() => undefined);
+  await actor.close({ flushMs: 60_000 });
+  expect(done[0]).toBe("request_start");
+});
+
+it("a replay waits for the time of a callback that hangs, though the process has nothing else to do", async () => {
+  const program = `
+    import { openSession } from "${new URL("../../src/engine/index.ts", import.meta.url).href}";
+    import { MemoryLog } from "${new URL("../../src/log/index.ts", import.meta.url).href}";
+    import { replayCallbacks } from "${new URL("../../src/observe/index.ts", import.meta.url).href}";
+    const log = new MemoryLog();
+    const session = await openSession(log, "s");
+    await (await session.startRun({ message: "Hello" })).finish({ reply: "Well" });
+    await session.close();
+    const hanging = { onEvent: () => new Promise(() => undefined) };
+    await replayCallbacks(log, "s", [hanging], { timeoutMs: 5, onError: ({ code }) => console.log(code) });
+    console.log("done");`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  expect(stdout.trim().split("\n")).toEqual(["callback_timeout", "callback_timeout", "done"]);
+});
