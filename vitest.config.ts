@@ -1,11 +1,16 @@
 // How the tests run. `vitest run --mode long` adds the exhaustive suites: tests read LOOM_LONG from the environment.
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+/** The tests start hundreds of threads and programs from source: what one has compiled, the next need not. */
+const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
 
 export default defineConfig(({ mode }) => ({
   test: {
     setupFiles: ["test/seed.ts"],
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    env: mode === "long" ? { LOOM_LONG: "1" } : {},
+    env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Most files are short and bound by the processor: threads start faster than processes, one per core.
     pool: "threads",
     maxWorkers: "100%",

@@ -39,8 +39,6 @@ interface Program {
 function start(name: string, ...args: readonly string[]): Program {
   const child = spawn(process.execPath, ["--import", SOURCE_HOOK, join(packageRoot, "examples", name), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // The start of a process is most of what these tests cost.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
   });
   children.add(child);
   const lines: string[] = [];

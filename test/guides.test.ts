@@ -33,7 +33,7 @@ async function run({ name, language, text }: Program): Promise<{ code: number | 
   const child = spawn(process.execPath, ["--import", SOURCE_HOOK, file], {
     cwd: place,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NO_COLOR: "1", NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
+    env: { ...process.env, NO_COLOR: "1" },
   });
   const chunks = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (chunks.out += chunk));

@@ -1,6 +1,5 @@
 /** Starts the programs of these tests as processes of their own, and gathers what they say. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Child {
@@ -17,8 +16,6 @@ export function startChild(program: string, args: readonly string[], before: rea
   const words = [...before, process.execPath];
   const child = spawn(words[0] ?? process.execPath, [...words.slice(1), join(import.meta.dirname, program), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // The start of a process is most of what these tests cost.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "loom-compile-cache") },
   });
   const lines: string[] = [];
   let waiting: (() => void)[] = [];

@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSqliteLog } from "../../log/index.ts";
+import { openKnowledgeBase } from "./knowledge-base.ts";
+import { KnowledgeStore } from "./knowledge-store.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "loom-kb-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the file", () => {
+  it("finds at once what another has written, though the number of passages is the same", async () => {
+    const file = join(folder, "kb.db");
+    await using one = await openKnowledgeBase(file);
+    await using other = await openKnowledgeBase(file);
+    await one.addText({ uri: "x", text: "alpha" });
+    for (const reader of [one, other]) expect(await reader.search("omega")).toEqual([]);
+    await one.addText({ uri: "x", text: "omega" });
+    for (const reader of [one, other]) {
+      expect(await reader.search("omega")).toHaveLength(1);
+      expect(await reader.search("alpha")).toEqual([]);
+    }
+  });
+
+  it("waits for another that writes, without keeping anybody else waiting", async () => {
+    const file = join(folder, "kb.db");
+    await using waiting = await openKnowledgeBase(file);
+    await using hasty = await openKnowledgeBase(file, { busyTimeoutMs: 0 });
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    await expect(hasty.addText({ uri: "y", text: "tern" })).rejects.toMatchObject({ code: "store_busy" });
+    const adding = waiting.addText({ uri: "x", text: "tern" });
+    // Timers run, and one of them ends the wait.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    other.exec("ROLLBACK");
+    expect(await adding).toBe("added");
+    other.close();
+  });
+
+  it("forgets when it is opened what a process began and never finished, and not what one is writing", async () => {
+    const file = join(folder, "kb.db");
+    await (await openKnowledgeBase(file)).close();
+    const db = new DatabaseSync(file);
+    const store = new KnowledgeStore(db, file, 0);
+    const document = { collection: "c", title: "t", format: "text", bytes: 1, modifiedAt: 0, indexedAt: 0, hash: "h" };
+    const chunk = { content: "stork", headings: "", firstLine: 1, lastLine: 1, titleTerms: "", headingTerms: "" };
+    for (let at = 0; at < 2; at++)
+      await store.transact(() => {
+        const begun = { ...document, uri: "x", chunks: 300, root: null, stamp: "" };
+        store.append(
+          store.begin(begun),
+          begun,
+          Array.from({ length: 300 }, () => ({ ...chunk, bodyTerms: "stork" })),
+        );
+      });
+    db.exec("UPDATE documents SET indexed_at = indexed_at - 120000 WHERE key = 1");
+    await using opened = await openKnowledgeBase(file);
+    expect(await opened.search("stork")).toEqual([]);
+    expect(await opened.stats()).toMatchObject({ documents: 0, chunks: 0 });
+    expect(db.prepare("SELECT key FROM documents").all()).toEqual([{ key: 2 }]);
+    expect(db.prepare("SELECT count(*) AS count FROM chunks WHERE document = 1").get()).toEqual({ count: 0 });
+    store.close();
+  });
+
+  it("takes a base of the first version, and reads its documents anew", async () => {
+    const file = join(folder, "kb.db");
+    const path = join(folder, "a.md");
+    writeFileSync(path, "cormorant");
+    await using made = await openKnowledgeBase(file);
+    await made.add(path);
+    await made.addText({ uri: "half", text: "half" });
+    await made.close();
+    const db = new DatabaseSync(file);
+    db.exec(`
+      DROP INDEX documents_by_collection;
+      ALTER TABLE documents DROP COLUMN root;
+      ALTER TABLE documents DROP COLUMN stamp;
+      CREATE INDEX documents_by_collection ON documents (collection, uri);
+      ALTER TABLE totals DROP COLUMN generation;
+      DROP TABLE notes;
+      UPDATE documents SET hash = '' WHERE uri = 'half';
+      PRAGMA user_version = 1;
+    `);
+    db.close();
+    await using opened = await openKnowledgeBase(file);
+    expect((await opened.search("cormorant")).map(({ uri }) => uri)).toEqual([path]);
+    expect(await opened.stats()).toMatchObject({ documents: 1, chunks: 1, bytes: 9 });
+    expect(await opened.add(path)).toMatchObject({ updated: 1 });
+    expect(await opened.add(path)).toMatchObject({ unchanged: 1 });
+  });
+
+  it("keeps what it was given", async () => {
+    const file = join(folder, "new", "kb.db");
+    await using first = await openKnowledgeBase(file);
+    await first.addText({ uri: "x", text: "gannet" });
+    await using second = await openKnowledgeBase(file);
+    expect(await second.search("gannet")).toHaveLength(1);
+    await second.remove("x");
+    expect(await first.search("gannet")).toEqual([]);
+  });
+
+  it("has in its index what it has as passages, and no more", async () => {
+    const file = join(folder, "kb.db");
+    await using kept = await openKnowledgeBase(file);
+    for (const text of ["auk", "puffin", "auk again"])
+      for (const uri of ["x", "y", "z"]) await kept.addText({ uri, text: `# ${text}\n\n${uri}` });
+    await kept.remove("y");
+    const db = new DatabaseSync(file);
+    const keysOf = (sql: string): unknown[] =>
+      db
+        .prepare(sql)
+        .all()
+        .map(({ key }) => key);
+    expect(keysOf("SELECT id AS key FROM terms_docsize")).toEqual(keysOf("SELECT key FROM chunks ORDER BY key"));
+    expect(keysOf("SELECT key FROM chunks")).toHaveLength(2);
+    db.close();
+  });
+
+  it("refuses what is no base, what is damaged, and what is of a newer version", async () => {
+    const file = join(folder, "kb.db");
+    writeFileSync(file, "This is no database, but it is long enough to be taken for one.".repeat(200));
+    await expect(openKnowledgeBase(file)).rejects.toMatchObject({ code: "store_corrupt" });
+
+    const log = await openSqliteLog(join(folder, "log.db"));
+    await log.close();
+    await expect(openKnowledgeBase(join(folder, "log.db"))).rejects.toMatchObject({ code: "store_corrupt" });
+
+    const newer = join(folder, "newer.db");
+    await (await openKnowledgeBase(newer)).close();
+    await expect(openSqliteLog(newer)).rejects.toMatchObject({ code: "store_corrupt" });
+    const db = new DatabaseSync(newer);
+    db.exec("PRAGMA user_version = 99");
+    db.close();
+    await expect(openKnowledgeBase(newer)).rejects.toMatchObject({ code: "store_newer" });
+  });
+
+  it("says that it is closed, and that an option is wrong", async () => {
+    const base = await openKnowledgeBase(":memory:");
+    await base.close();
+    await base.close();
+    await expect(base.search("x")).rejects.toMatchObject({ code: "store_closed" });
+    await expect(base.add(folder)).rejects.toMatchObject({ code: "store_closed" });
+    await expect(openKnowledgeBase(":memory:", { maxDepth: -1 })).rejects.toMatchObject({ code: "invalid_arguments" });
+  });
+});
