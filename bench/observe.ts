@@ -4,63 +4,23 @@
  *
  * `--quick` takes a tenth of the tokens.
  */
-import { agent } from "../src/agents/index.ts";
+import { type Agent, agent, type AgentOptions } from "../src/agents/index.ts";
 import { MemoryLog } from "../src/log/index.ts";
-import type { LanguageModel } from "../src/models/index.ts";
-import { type Callback, createCallbackObserver, MetricsCollector, Observation } from "../src/observe/index.ts";
-import { openSession } from "../src/engine/index.ts";
+import type { Callback } from "../src/observe/index.ts";
 import { median, print, report, times } from "./measure.ts";
+import { WordyModel } from "./wordy-model.ts";
 
 const QUICK = process.argv.includes("--quick");
 const TOKENS = QUICK ? 10_000 : 100_000;
 const TURNS = QUICK ? 7 : 15;
 
-/** Says so many words; each comes by itself, as from a network. */
-class WordyModel implements LanguageModel {
-  readonly specificationVersion = "v4";
-  readonly provider = "bench";
-  readonly modelId = "wordy";
-  readonly supportedUrls = {};
-  readonly #words: number;
-
-  constructor(words: number) {
-    this.#words = words;
-  }
-
-  doGenerate(): Promise<never> {
-    return Promise.reject(new Error("it only streams"));
-  }
-
-  async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
-    const words = this.#words;
-    let sent = 0;
-    const stream = new ReadableStream<unknown>({
-      start(controller) {
-        controller.enqueue({ type: "stream-start", warnings: [] });
-        controller.enqueue({ type: "text-start", id: "1" });
-      },
-      pull(controller) {
-        if (sent < words) {
-          controller.enqueue({ type: "text-delta", id: "1", delta: `word${sent++ % 1000} ` });
-          return;
-        }
-        controller.enqueue({ type: "text-end", id: "1" });
-        const usage = { inputTokens: { total: 3 }, outputTokens: { total: words } };
-        controller.enqueue({ type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage });
-        controller.close();
-      },
-    });
-    return { stream };
-  }
-}
-
 interface Lookers {
-  readonly observation: Observation;
+  readonly options: Pick<AgentOptions, "callbacks" | "callbackOptions" | "metrics">;
   /** Waits until all was told, and sees that it was. */
-  finish(): Promise<void>;
+  finish(actor: Agent): Promise<void>;
 }
 
-const NOBODY: Lookers = { observation: new Observation([]), finish: () => Promise.resolve() };
+const NOBODY: Lookers = { options: { metrics: false }, finish: () => Promise.resolve() };
 
 /** Three callbacks and metrics. */
 function createLookers(textDelta: boolean): Lookers {
@@ -71,25 +31,22 @@ function createLookers(textDelta: boolean): Lookers {
       told[index] = (told[index] ?? 0) + 1;
     },
   }));
-  const callbackObserver = createCallbackObserver(callbacks, { maxBacklog: 1_000_000 });
   return {
-    observation: new Observation([callbackObserver, new MetricsCollector()]),
-    async finish() {
-      await callbackObserver.flush(60_000);
+    options: { callbacks, callbackOptions: { maxBacklog: 1_000_000 } },
+    async finish(actor) {
+      await actor.flush(60_000);
       if (told.some((count) => count < 2)) throw new Error(`the callbacks were told ${told.join()} events`);
     },
   };
 }
 
-/** The session is opened without the agent, so that nobody looks but those who are meant. */
 async function runAgent(words: number, lookers: Lookers): Promise<void> {
   const log = new MemoryLog();
-  const actor = agent({ model: new WordyModel(words) });
-  const session = await openSession(log, "s", lookers.observation.tap(log));
-  const run = await session.startRun({ runId: "run-1", message: "Talk", source: "stream" });
-  const { status } = await actor.carryOut(log, run, { source: "stream" });
+  const actor = agent({ model: new WordyModel(words), ...lookers.options });
+  const session = await actor.openSession(log, "s");
+  const { status } = await (await actor.answer(session, "Talk", { source: "stream" })).ended;
   if (status !== "completed") throw new Error(`the run ended as ${status}`);
-  await lookers.finish();
+  await lookers.finish(actor);
   await session.close();
   await log.close();
 }

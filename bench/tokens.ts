@@ -11,51 +11,12 @@ import { createUIMessageStreamResponse, streamText, toUIMessageStream } from "ai
 import { agent } from "../src/agents/index.ts";
 import { encodeSse } from "../src/framing/index.ts";
 import { MemoryLog, openStream } from "../src/log/index.ts";
-import type { LanguageModel } from "../src/models/index.ts";
 import { median, print, report, times } from "./measure.ts";
+import { WordyModel } from "./wordy-model.ts";
 
 const QUICK = process.argv.includes("--quick");
 const TOKENS = QUICK ? 10_000 : 100_000;
 const TURNS = QUICK ? 5 : 9;
-
-/** Says so many words; each comes by itself, as from a network. */
-class WordyModel implements LanguageModel {
-  readonly specificationVersion = "v4";
-  readonly provider = "bench";
-  readonly modelId = "wordy";
-  readonly supportedUrls = {};
-  readonly #words: number;
-
-  constructor(words: number) {
-    this.#words = words;
-  }
-
-  doGenerate(): Promise<never> {
-    return Promise.reject(new Error("it only streams"));
-  }
-
-  async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
-    const words = this.#words;
-    let sent = 0;
-    const stream = new ReadableStream<unknown>({
-      start(controller) {
-        controller.enqueue({ type: "stream-start", warnings: [] });
-        controller.enqueue({ type: "text-start", id: "1" });
-      },
-      pull(controller) {
-        if (sent < words) {
-          controller.enqueue({ type: "text-delta", id: "1", delta: `word${sent++ % 1000} ` });
-          return;
-        }
-        controller.enqueue({ type: "text-end", id: "1" });
-        const usage = { inputTokens: { total: 3 }, outputTokens: { total: words } };
-        controller.enqueue({ type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage });
-        controller.close();
-      },
-    });
-    return { stream };
-  }
-}
 
 const utf8 = new TextEncoder();
 

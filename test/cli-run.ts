@@ -26,10 +26,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 export const COMMAND = join(packageRoot, "bin", "loom.js");
 
-/** The environment less what would colour the output or change the command; compiled code is kept from run to run. */
+/** The environment less what would colour the output or change the command. */
 export function environment(env: RunOptions["env"] = {}): NodeJS.ProcessEnv {
   const { FORCE_COLOR: _force, NO_COLOR: _no, NODE_OPTIONS: _options, LOOM_DEBUG: _debug, ...rest } = process.env;
-  return { ...rest, NODE_COMPILE_CACHE: join(folder, "compiled"), ...env };
+  return { ...rest, ...env };
 }
 
 const AT_ONCE = Math.max(2, availableParallelism());

@@ -36,7 +36,7 @@ export interface CommonOptions {
   readonly callbacks?: readonly Callback[];
   readonly callbackOptions?: CallbackOptions;
   /** Counts every run; one of its own when absent. Agents may share one. */
-  readonly metrics?: MetricsCollector;
+  readonly metrics?: MetricsCollector | false;
   /** Told of every run: traces, logs, metrics of another kind. */
   readonly observers?: readonly Observer[];
   /** Where `run` and `stream` write. Without it in memory, for as long as the agent remembers; see `memory`. */
@@ -81,7 +81,7 @@ const FORMS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknow
   tools: [Array.isArray, "a list of tools"],
   compression: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
   callbacks: [(value) => isListOf(value, "onEvent"), "a list of objects with `onEvent`"],
-  metrics: [(value) => hasMethod(value, "openRun", "summary"), "a MetricsCollector"],
+  metrics: [(value) => value === false || hasMethod(value, "openRun", "summary"), "a MetricsCollector or false"],
   observers: [(value) => isListOf(value, "openRun"), "a list of objects with `openRun`"],
   log: [(value) => hasMethod(value, "append", "read"), "a log"],
   memory: [isObject, "an object"],

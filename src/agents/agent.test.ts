@@ -394,3 +394,14 @@ describe("an agent that is asked", () => {
     await expectNothingLeft(log);
   });
 });
+
+describe("metrics", () => {
+  it("count nothing where nobody wants them to", async () => {
+    const counts = [undefined, false as const].map(async (metrics) => {
+      await using actor = agent({ provider: "offline", ...(metrics === undefined ? {} : { metrics }) });
+      await actor.run("Hello");
+      return actor.metrics.summary().runs.completed;
+    });
+    expect(await Promise.all(counts)).toEqual([1, 0]);
+  });
+});

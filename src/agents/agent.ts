@@ -89,10 +89,14 @@ export class Agent {
     const { compression = false, history } = options;
     // What is left out here, nothing can summarise.
     this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
-    const { metrics = new MetricsCollector(), callbacks = [], observers = [] } = options;
-    this.#metrics = metrics;
+    const { metrics, callbacks = [], observers = [] } = options;
+    this.#metrics = metrics || new MetricsCollector();
     if (callbacks.length > 0) this.#callbacks = createCallbackObserver(callbacks, this.#createCallbackOptions());
-    const all = [metrics, ...(this.#callbacks === undefined ? [] : [this.#callbacks]), ...observers];
+    const all = [
+      ...(metrics === false ? [] : [this.#metrics]),
+      ...(this.#callbacks === undefined ? [] : [this.#callbacks]),
+      ...observers,
+    ];
     this.#observation = new Observation(all, { onError: (error) => void this.#reporter.report(error) });
     if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
     this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
@@ -107,7 +111,7 @@ export class Agent {
     return this.#toolbox.names;
   }
 
-  /** What its runs have come to, in all. */
+  /** What its runs have come to, in all; nothing where `metrics` is false. */
   get metrics(): MetricsCollector {
     return this.#metrics;
   }

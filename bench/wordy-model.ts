@@ -1,0 +1,40 @@
+/** A model that says so many words; each comes by itself, as from a network. */
+import type { LanguageModel } from "../src/models/index.ts";
+
+export class WordyModel implements LanguageModel {
+  readonly specificationVersion = "v4";
+  readonly provider = "bench";
+  readonly modelId = "wordy";
+  readonly supportedUrls = {};
+  readonly #words: number;
+
+  constructor(words: number) {
+    this.#words = words;
+  }
+
+  doGenerate(): Promise<never> {
+    return Promise.reject(new Error("it only streams"));
+  }
+
+  async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
+    const words = this.#words;
+    let sent = 0;
+    const stream = new ReadableStream<unknown>({
+      start(controller) {
+        controller.enqueue({ type: "stream-start", warnings: [] });
+        controller.enqueue({ type: "text-start", id: "1" });
+      },
+      pull(controller) {
+        if (sent < words) {
+          controller.enqueue({ type: "text-delta", id: "1", delta: `word${sent++ % 1000} ` });
+          return;
+        }
+        controller.enqueue({ type: "text-end", id: "1" });
+        const usage = { inputTokens: { total: 3 }, outputTokens: { total: words } };
+        controller.enqueue({ type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage });
+        controller.close();
+      },
+    });
+    return { stream };
+  }
+}
