@@ -13,6 +13,7 @@ import {
   type CallbackPayload,
   createCallbackObserver,
   Observation,
+  type Observer,
   replayCallbacks,
 } from "../src/observe/index.ts";
 import type { AnyEvent, EventRecord, JsonObject } from "../src/protocol/index.ts";
@@ -54,6 +55,9 @@ a model without tools that fails | execute | request_start, error 0 llm_generate
 a model without tools that fails | stream  | request_start, error 0 llm_stream, agent_finish error
 a model that breaks off          | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
 a model that breaks off          | stream  | request_start, error 0 llm_stream, agent_finish error
+a model cut within arguments     | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
+a model cut within arguments     | stream  | request_start, error 0 llm_stream, agent_finish error
+a cancel within arguments        | both    | request_start, agent_finish cancelled
 a model that fails after a tool  | execute | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 llm_generate_with_tools, agent_finish error
 a model that fails after a tool  | stream  | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 llm_stream, agent_finish error
 a cancel while the model thinks  | both    | request_start, agent_finish cancelled
@@ -71,7 +75,7 @@ interface Case {
   readonly options?: Partial<AgentOptions>;
   /** Said before, in the same conversation. */
   readonly before?: readonly string[];
-  /** Cancelled when this has been told. */
+  /** Cancelled when this has been told, or is in the log. */
   readonly cancelAt?: string;
 }
 
@@ -97,6 +101,11 @@ const CASES: { readonly [outcome: string]: Case } = {
   "a model that fails": { script: [{ fault: { kind: "throw" } }] },
   "a model without tools that fails": { script: [{ fault: { kind: "throw" } }], options: { tools: [] } },
   "a model that breaks off": { script: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }] },
+  "a model cut within arguments": { script: [{ calls: [ADD], chunk: 3, fault: { kind: "cut", after: 2 } }] },
+  "a cancel within arguments": {
+    script: [{ calls: [ADD], chunk: 3, fault: { kind: "stall", after: 2 } }],
+    cancelAt: "tool_call_chunk",
+  },
   "a model that fails after a tool": { script: [{ calls: [ADD] }, { fault: { kind: "throw" } }] },
   "a cancel while the model thinks": { script: [{ fault: { kind: "stall" } }], cancelAt: "request_start" },
   "a cancel while a tool works": {
@@ -154,10 +163,18 @@ async function play({ script, options = {}, before = [], cancelAt }: Case, path:
       if (type === cancelAt) stop.abort();
     },
   };
+  const watcher: Observer = {
+    name: "watcher",
+    openRun: () => ({
+      take: ({ event }) => void (event.type === cancelAt && stop.abort()),
+      close: () => undefined,
+    }),
+  };
   const { agent: actor, log } = await setFacade(script, {
     callOptions: { maxRetries: 0 },
     ...options,
     callbacks: [callback],
+    observers: [watcher],
   });
   let streamed: readonly StreamEvent[] = [];
   const ask = { sessionId: "s", requestId: "req-1", context: { tenant: "acme" }, signal: stop.signal };
@@ -167,7 +184,7 @@ async function play({ script, options = {}, before = [], cancelAt }: Case, path:
   if (path === "stream") streamed = (await collect(actor.stream("Explain RAG", ask))).events;
   else await actor.run("Explain RAG", ask).catch(() => undefined);
   await actor.flush();
-  return { told, log, streamed };
+  return { told, log, streamed, tools: actor.metrics.summary().tools };
 }
 
 const ROWS = TABLE.trim()
@@ -200,7 +217,7 @@ describe("which callbacks fire", () => {
   it.each(ROWS)("$outcome, $path: $callbacks", async ({ outcome, path, callbacks }) => {
     const given = CASES[outcome];
     if (given === undefined) throw new Error(`nobody tries ${outcome}`);
-    const { told, log, streamed } = await play(given, path);
+    const { told, log, streamed, tools } = await play(given, path);
     expect(told.map(describePayload)).toEqual(callbacks);
     // Whoever reads the stream is given the same events, and the text.
     const events = streamed.filter(({ type }) => type !== "text_delta");
@@ -215,6 +232,10 @@ describe("which callbacks fire", () => {
       expect(payload.ts).toBeGreaterThanOrEqual(last);
       last = payload.ts;
     }
+    // What is counted is what was told, and what the run says of itself.
+    const { records } = await log.read("s", { after: 0 });
+    const made = records.filter(({ event }) => event.type === "tool_call").length;
+    expect(tools.calls).toBe(made);
     const replayed: CallbackPayload[] = [];
     await replayCallbacks(log, "s", [{ onEvent: (_type, payload) => replayed.push(payload) }]);
     expect(replayed.filter(({ request_id }) => request_id === "req-1")).toEqual(told);

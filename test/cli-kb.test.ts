@@ -37,7 +37,7 @@ describe("loom kb", () => {
     await run("kb", "add", own);
     const { code, out, err } = await run("kb", "remove", HANDBOOK);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toMatch(/may mean two things.*nothing was removed/s);
+    expect(err).toMatch(/may mean two things.*neither was removed/s);
     expect((await run("kb", "remove", own)).out).toMatch(/^1 document removed: /);
   });
 

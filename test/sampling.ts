@@ -5,5 +5,5 @@
 const LONG = process.env["LOOM_LONG"] === "1";
 
 export const SAMPLES = LONG
-  ? { sessions: 5000, pairs: 2000, openThings: 500_000 }
+  ? { sessions: 5000, pairs: 2000, openThings: 250_000 }
   : { sessions: 150, pairs: 40, openThings: 25_000 };

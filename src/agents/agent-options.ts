@@ -35,7 +35,7 @@ export interface CommonOptions {
   /** Told of every run, in the words of 002: objects with an `onEvent`. */
   readonly callbacks?: readonly Callback[];
   readonly callbackOptions?: CallbackOptions;
-  /** Counts every run; one of its own when absent. Agents may share one. */
+  /** Counts every run; one of its own when absent. Agents may share one. With `false` nobody counts. */
   readonly metrics?: MetricsCollector | false;
   /** Told of every run: traces, logs, metrics of another kind. */
   readonly observers?: readonly Observer[];

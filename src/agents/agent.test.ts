@@ -8,7 +8,7 @@ import { openSession, sendCommand } from "../engine/index.ts";
 import { createLog } from "../engine/sender.contract.ts";
 import type { Log } from "../log/index.ts";
 import type { Script, ScriptedRequest } from "../models/scripted-model.ts";
-import { MetricsCollector, type CallbackPayload } from "../observe/index.ts";
+import { type CallbackPayload, MetricsCollector, Observation } from "../observe/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { agent, type AgentOptions } from "./agent.ts";
 
@@ -293,6 +293,25 @@ describe("an agent that is asked", () => {
       expect(await failureOf(actor.close({ flushMs: ms }))).toMatchObject({ code: "invalid_arguments" });
     }
     await actor.close({ flushMs: Number.POSITIVE_INFINITY });
+  });
+
+  it("does not wait longer for what is read from a log", async () => {
+    const idle = vi.spyOn(Observation.prototype, "idle").mockReturnValue(new Promise(() => undefined));
+    const { agent: actor } = await setFacade([{ text: "x" }]);
+    expect(await actor.flush(1)).toBe(false);
+    idle.mockRestore();
+    expect(await actor.flush()).toBe(true);
+  });
+
+  it("says how many events callbacks were not told", async () => {
+    const callbackOptions = { maxBacklog: 1, onError: () => undefined };
+    const callbacks = [{ onEvent: () => new Promise(() => undefined) }];
+    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks, callbackOptions });
+    expect(actor.callbacksDropped).toBe(0);
+    await actor.run("x");
+    await actor.run("x").catch(() => undefined);
+    expect(actor.callbacksDropped).toBeGreaterThan(0);
+    await actor.close({ flushMs: 1 });
   });
 
   it("tells callbacks the same on both paths, with the caller's id and context", async () => {

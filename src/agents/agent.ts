@@ -28,9 +28,11 @@ import {
   type CallbackObserver,
   type CallbackOptions,
   createCallbackObserver,
+  DEFAULT_FLUSH_MS,
 } from "../observe/callbacks/callback-observer.ts";
 import { MetricsCollector } from "../observe/metrics/metrics-collector.ts";
 import { Observation } from "../observe/observation.ts";
+import { waitFor } from "../observe/wait-for.ts";
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
@@ -136,11 +138,16 @@ export class Agent {
     return streamAnswer((begin) => inCallersContext(() => begin(this.#asks.create(message, "stream", options))));
   }
 
+  /** Events that callbacks were not told, since they were behind. */
+  get callbacksDropped(): number {
+    return this.#callbacks?.dropped ?? 0;
+  }
+
   /** Resolves when callbacks were told all there is so far, or the time (5 seconds) is up: then it is false. */
   async flush(timeoutMs?: number): Promise<boolean> {
-    const time = checkTime("timeoutMs", timeoutMs);
-    await this.#observation.idle();
-    return (await this.#callbacks?.flush(time)) ?? true;
+    const time = checkTime("timeoutMs", timeoutMs) ?? DEFAULT_FLUSH_MS;
+    const told = this.#observation.idle().then(() => this.#callbacks?.flush(Number.POSITIVE_INFINITY));
+    return waitFor(told, time);
   }
 
   /** Cancels what `run` and `stream` have going, tells callbacks what waits for them, and takes no more calls. */
@@ -279,7 +286,7 @@ export class Agent {
   ): Promise<AgentContext> {
     const { settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
-    const conversation = this.#conversations.recall(log, sessionId);
+    const conversation = await this.#conversations.recall(log, sessionId);
     const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     const stage = source === "execute" ? executed : "llm_stream";
     const loading = this.#loadModel().catch((error: unknown) => {
@@ -309,7 +316,8 @@ export class Agent {
           : {
               fit: createFit(compressor, {
                 sessionId,
-                scope: log,
+                // What is remembered of a session goes with its conversation.
+                scope: conversation,
                 model,
                 present: history.length,
                 hasLostBeginning: !isWhole,

@@ -18,7 +18,10 @@ import type { HeldSession } from "./session-pool.ts";
 export interface AskOptions {
   /** The caller's id for this request, on everything that is told of it; made when absent. */
   readonly requestId?: string;
-  /** The caller's own, an object of JSON values, on everything that callbacks are told; kept in the log. */
+  /**
+   * The caller's own, an object of JSON values, on everything that callbacks are told. It is kept in the log, and whoever
+   * may read the session in the dialects `loom` and `export` reads it: no place for secrets.
+   */
   readonly context?: object;
   /** Cancels the run, wherever it is. */
   readonly signal?: AbortSignal;

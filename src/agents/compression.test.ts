@@ -11,6 +11,7 @@ import { ScriptedModel } from "../models/testing.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import { z } from "zod";
 import { defineTool } from "../tools/define-tool.ts";
+import { agent } from "./agent.ts";
 import { Conversation } from "./conversation.ts";
 import { readPrompt } from "./tot/tree-script.contract.ts";
 
@@ -88,6 +89,19 @@ describe("an agent with compression", () => {
       expect(before_tokens).toBeGreaterThan(2400);
       expect(after_tokens).toBeLessThanOrEqual(1500);
     }
+    // The calls that wrote them are told like any other, and are no rounds of the agent.
+    const isAside = ({ purpose }: { readonly purpose?: string }): boolean => purpose === "summary";
+    const [starts, ends] = [
+      eventsOf(records, "llm_start").filter(isAside),
+      eventsOf(records, "llm_end").filter(isAside),
+    ];
+    const ids = starts.map(({ llm_call_id }) => llm_call_id);
+    expect(ids).toHaveLength(summaryCalls(stage));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids[0]).toMatch(/think.*\.summary\.1$/);
+    expect(ends.map(({ llm_call_id }) => llm_call_id)).toEqual(ids);
+    const paid = eventsOf(records, "usage").map(({ llm_call_id }) => llm_call_id);
+    expect(paid.filter((id) => ids.includes(id ?? ""))).toEqual(ids);
     // Within the node run that asks the model, and before it is asked.
     const index = records.findIndex(({ event }) => event.type === "compression_applied");
     expect(records[index]?.envelope.node_id).toMatch(/think/);
@@ -226,6 +240,59 @@ describe("an agent with compression", () => {
       expect((await run.ended).status).toBe("cancelled");
       break;
     }
-    expect(eventsOf(await stage.read(), "compression_applied")).toEqual([]);
+    const records = await stage.read();
+    expect(eventsOf(records, "compression_applied")).toEqual([]);
+    const [begun] = eventsOf(records, "llm_start").filter(({ purpose }) => purpose === "summary");
+    const ended = eventsOf(records, "llm_end").filter(({ llm_call_id }) => llm_call_id === begun?.llm_call_id);
+    expect(ended).toHaveLength(1);
+  });
+});
+
+describe("a session that was made anew under its old name", () => {
+  const SECRET = "SECRET-OF-THE-OLD-SESSION";
+  const keep = (request: ScriptedRequest): ScriptedTurn =>
+    isSummary(request) ? { text: `${SECRET}.` } : { text: "Oak is fine for a loom. ".repeat(40) };
+  const ask = (turn: number): string => `Question ${turn} ${"please tell ".repeat(20)}`;
+  const options = { compression: { contextWindow: 2000 }, history: { maxRuns: 4 }, memory: { maxSessions: 1 } };
+  // What the new session's own summaries say is the new session's.
+  const create = () => {
+    let isNew = false;
+    const model = new ScriptedModel((request) => (isNew && isSummary(request) ? { text: "New." } : keep(request)));
+    const begin = (): void => {
+      expect(textOf(model.prompts.flat())).toContain(SECRET);
+      isNew = true;
+    };
+    return { model, weaver: agent({ model, ...options }), begin };
+  };
+
+  it("has nothing of it, neither summary nor history, whatever its runs are called", async () => {
+    const { model, weaver, begin } = create();
+    const log = new MemoryLog();
+    const first = await weaver.openSession(log, "chat");
+    for (let turn = 1; turn <= 8; turn++) {
+      const run = await weaver.answer(first, ask(turn), { runId: `r${turn}` });
+      await run.ended;
+    }
+    await first.close();
+    await log.deleteSession("chat");
+    begin();
+    const from = model.prompts.length;
+    await using second = await weaver.openSession(log, "chat");
+    for (let turn = 1; turn <= 8; turn++) {
+      const run = await weaver.answer(second, `New ${turn}`, { runId: `r${turn}` });
+      await run.ended;
+    }
+    expect(textOf(model.prompts.slice(from).flat())).not.toMatch(/SECRET|Question/);
+  });
+
+  it("has nothing of it where the agent has forgotten it", async () => {
+    const { model, weaver, begin } = create();
+    for (let turn = 1; turn <= 8; turn++) await weaver.run(ask(turn), { sessionId: "one" });
+    await weaver.run("x", { sessionId: "two" });
+    begin();
+    const from = model.prompts.length;
+    for (let turn = 1; turn <= 7; turn++) await weaver.run(`New ${turn}`, { sessionId: "one" });
+    await weaver.close();
+    expect(textOf(model.prompts.slice(from).flat())).not.toMatch(/SECRET|Question/);
   });
 });

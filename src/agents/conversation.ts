@@ -31,6 +31,8 @@ interface Remembered {
 
 export class Conversation {
   readonly log: Log;
+  /** Of the session it was read from; another of the same name has another conversation. */
+  readonly incarnation: string | undefined;
   readonly #sessionId: string;
   readonly #maxRuns: number;
   readonly #maxCharacters: number;
@@ -38,8 +40,13 @@ export class Conversation {
   #runs: readonly Remembered[] = [];
   #isWhole = true;
 
-  constructor(log: Log, sessionId: string, options: HistoryOptions = {}) {
+  constructor(
+    log: Log,
+    sessionId: string,
+    options: HistoryOptions & { readonly incarnation?: string | undefined } = {},
+  ) {
     this.log = log;
+    this.incarnation = options.incarnation;
     this.#sessionId = sessionId;
     this.#maxRuns = options.maxRuns ?? HISTORY_DEFAULTS.maxRuns;
     this.#maxCharacters = options.maxCharacters ?? HISTORY_DEFAULTS.maxCharacters;

@@ -18,10 +18,12 @@ export class Conversations {
     this.#options = options;
   }
 
-  recall(log: Log, sessionId: string): Conversation {
+  async recall(log: Log, sessionId: string): Promise<Conversation> {
+    const incarnation = (await log.getSession(sessionId))?.incarnation;
     let conversation = this.#conversations.get(sessionId);
-    // Sessions of two logs may have one name.
-    if (conversation?.log !== log) conversation = new Conversation(log, sessionId, this.#options);
+    // Sessions of two logs may have one name, and one that was deleted may be made anew: nothing goes from one to the other.
+    if (conversation?.log !== log || conversation.incarnation !== incarnation)
+      conversation = new Conversation(log, sessionId, { ...this.#options, incarnation });
     // The latest stands last.
     this.#conversations.delete(sessionId);
     this.#conversations.set(sessionId, conversation);

@@ -4,7 +4,7 @@ import type { ThinkCallOptions } from "./think.ts";
 
 export function createFit(
   compressor: Compressor,
-  { readEarlier, ...options }: Omit<FitOptions, "signal" | "onEvent">,
+  { readEarlier, ...options }: Omit<FitOptions, "signal" | "onEvent" | "createCallId">,
 ): NonNullable<ThinkCallOptions["fit"]> {
   // Once, unless it failed: what this run's prompts come to afterwards, the compressor knows itself.
   let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
@@ -17,12 +17,17 @@ export function createFit(
       throw error;
     }
   };
+  let summaries = 0;
   return async (prompt, { span, signal }) => {
     const { messages } = await compressor.fit(prompt, {
       ...options,
       signal,
-      // A run that is over takes no more, and nothing of this prompt is needed any more.
-      onEvent: (event) => void span.emit(event).catch(() => undefined),
+      createCallId: () => `${span.nodeId}.summary.${++summaries}`,
+      onEvent: async (event) => {
+        const written = span.emit(event);
+        // The model is asked when it is durable that it is. A run that is over takes no more, and needs none of it.
+        await (event.type === "llm_start" ? written : written.catch(() => undefined));
+      },
       ...(readEarlier === undefined ? {} : { readEarlier: () => readOnce(readEarlier) }),
     });
     return messages;

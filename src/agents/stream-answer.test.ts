@@ -110,6 +110,18 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "agent_finish", content: LONG });
   });
 
+  it("into which its reader throws gives back what was thrown, and tells nobody else", async () => {
+    const reported: unknown[] = [];
+    const { agent, log } = await setFacade(stalls, { onError: (error) => reported.push(error) });
+    const stream = agent.stream("Hello", { sessionId: SESSION });
+    await stream.next();
+    const own = new Error("the reader's own");
+    await expect(stream.throw(own)).rejects.toBe(own);
+    expect(reported).toEqual([]);
+    await expectNothingLeft(log);
+    expect((await log.listRuns(SESSION)).map(({ status }) => status)).toEqual(["cancelled"]);
+  });
+
   it("that cannot be read throws, and its run is cancelled", async () => {
     const log = await createLog();
     const unreadable = new Proxy(log, {

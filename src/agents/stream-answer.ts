@@ -50,14 +50,20 @@ export function streamAnswer(begin: Begin): AnswerStream {
 async function* readEvents(begin: () => Promise<Ask>): AnswerStream {
   const ask = await begin();
   try {
-    const projection = createStreamEventProjection();
-    for await (const page of readRun(ask))
-      for (const record of page) for (const event of projection.project(record)) yield event;
-  } catch (error) {
-    throw ask.explain(error);
+    for await (const page of projectRun(ask)) for (const event of page) yield event;
   } finally {
     ask.stop(new LoomError("cancelled", "the reader has left"));
     await ask.finished.catch(() => undefined);
+  }
+}
+
+/** By itself, so that what goes wrong here is explained, and what the reader throws into the stream stays as it is. */
+async function* projectRun(ask: Ask): AsyncGenerator<readonly StreamEvent[], void, undefined> {
+  const projection = createStreamEventProjection();
+  try {
+    for await (const page of readRun(ask)) yield page.flatMap((record) => projection.project(record));
+  } catch (error) {
+    throw ask.explain(error);
   }
 }
 

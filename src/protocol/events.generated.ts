@@ -496,6 +496,8 @@ export interface LlmStartEvent {
   readonly model?: string;
   /** 0 for the first try */
   readonly attempt?: number;
+  /** What for: the run itself when absent, or a summary of what the model is to read; that is no round of the agent */
+  readonly purpose?: "answer" | "summary" | (string & {});
 }
 
 /** A model call ended (001 §8). */
@@ -513,6 +515,8 @@ export interface LlmEndEvent {
   readonly error_code?: string;
   /** How long it took */
   readonly duration_ms?: number;
+  /** What for: the run itself when absent, or a summary of what the model is to read; that is no round of the agent */
+  readonly purpose?: "answer" | "summary" | (string & {});
 }
 
 /** A frame of another dialect whose type nobody here knows, kept whole and passed on (001 §8). */
@@ -665,8 +669,8 @@ export const LOOM_EVENT_FORMS = {
   "error": "001 §8#message:s code?s stage?~llm_generate|llm_generate_with_tools|llm_stream|tool_execute|iteration_limit|retrieval|compression error_type?=validation|execution|timeout|system recoverable?b call_id?s details?m",
   "retrieval_complete": "001 §8#doc_count:i0 query?s sources?[{title:s uri?s snippet?s score?n ref?i0 first_line?i0 last_line?i0}",
   "compression_applied": "001 §8#before_tokens:i0 after_tokens:i0 method?~summary|drop|cut covered_messages?i0 covered_digest?s summary?s",
-  "llm_start": "001 §8#llm_call_id:s model?s attempt?i0",
-  "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s error_code?s duration_ms?n0",
+  "llm_start": "001 §8#llm_call_id:s model?s attempt?i0 purpose?~answer|summary",
+  "llm_end": "001 §8#llm_call_id:s model?s finish_reason?~stop|length|tool_calls|content_filter|error|cancelled error?s error_code?s duration_ms?n0 purpose?~answer|summary",
   "foreign": "001 §8#dialect:s frame:j",
 };
 

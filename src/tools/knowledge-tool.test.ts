@@ -72,6 +72,14 @@ describe("search_knowledge_base", () => {
     expect(elsewhere.shown).toMatchObject([{ doc_count: 0, sources: [] }]);
   });
 
+  it("asks where to look only where there is more than one collection", async () => {
+    const { search, tool } = open({ retrieve: async () => [] });
+    expect(Object.keys(tool.inputSchema["properties"] ?? {})).toEqual(["query", "limit"]);
+    // A model may say it all the same.
+    const { result } = await search({ query: "nothing", sourceType: "docs" });
+    expect(result).toBe('Nothing was found for "nothing".');
+  });
+
   it("shows a search without a result too", async () => {
     const { search } = open({ retrieve: async () => [] });
     const { output, result, isError, shown } = await search({ query: "nothing" });

@@ -58,6 +58,12 @@ const DESCRIPTION =
   "question about documents, a product or a project. Search with a few key words, in the language of the documents. " +
   "Refer to what you used by its number, such as [1].";
 
+const SOURCE_TYPE = {
+  type: "string",
+  maxLength: 1000,
+  description: `Where to look: \`${EVERYWHERE}\`, which is usual, or the name of a collection`,
+} as const;
+
 export function createKnowledgeTool(
   retriever: Retriever | CollectionSearcher,
   options: KnowledgeToolOptions = {},
@@ -65,6 +71,8 @@ export function createKnowledgeTool(
   const { name = "search_knowledge_base", description = DESCRIPTION, firstRef = 1, timeoutMs = 30_000 } = options;
   const usual = clamp(options.limit ?? DEFAULT_LIMIT);
   const runs = new BoundedMap<RunNumbers>(MAX_RUNS);
+  // Where there is one collection, the model is not asked which.
+  const sourceType = isSearcher(retriever) ? { sourceType: SOURCE_TYPE } : {};
 
   return defineTool({
     name,
@@ -75,17 +83,14 @@ export function createKnowledgeTool(
       type: "object",
       properties: {
         query: { type: "string", minLength: 1, maxLength: MAX_QUERY, description: "What to look for" },
-        sourceType: {
-          type: "string",
-          maxLength: 1000,
-          description: `Where to look: \`${EVERYWHERE}\`, which is usual, or the name of a collection`,
-        },
+        ...sourceType,
         limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, description: `Passages at most; ${usual} is usual` },
       },
       required: ["query"],
     }),
     execute: async ({ query, sourceType = EVERYWHERE, limit }, { sessionId, runId, signal, show }) => {
-      const collection = sourceType === EVERYWHERE || sourceType.trim() === "" ? undefined : sourceType;
+      const isEverywhere = !isSearcher(retriever) || sourceType === EVERYWHERE || sourceType.trim() === "";
+      const collection = isEverywhere ? undefined : sourceType;
       const found = await find(retriever, query, collection, clamp(limit ?? usual), signal);
       const numbers = runs.getOrCreate(JSON.stringify([sessionId, runId]), () => new RunNumbers(firstRef));
       const passages = found.map((passage) => ({ ...passage, ref: numbers.take(passage) }));
@@ -96,6 +101,10 @@ export function createKnowledgeTool(
   });
 }
 
+function isSearcher(retriever: Retriever | CollectionSearcher): retriever is CollectionSearcher {
+  return "search" in retriever && typeof retriever.search === "function";
+}
+
 async function find(
   retriever: Retriever | CollectionSearcher,
   query: string,
@@ -104,9 +113,8 @@ async function find(
   signal: AbortSignal,
 ): Promise<readonly Passage[]> {
   try {
-    const isSearcher = "search" in retriever && typeof retriever.search === "function";
     const pending =
-      isSearcher && collection !== undefined
+      isSearcher(retriever) && collection !== undefined
         ? retriever.search(query, { limit, signal, collection })
         : retriever.retrieve(query, { limit, signal });
     const found: unknown = await untilAborted(Promise.resolve(pending), signal);

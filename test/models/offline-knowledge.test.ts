@@ -380,6 +380,16 @@ describe("the offline model with a knowledge base", () => {
     expect(eventsOf(records, "reply")[0]?.reply).toContain(words);
   });
 
+  it.each([
+    "Search the deployment docs and make a checklist, and what is 6*7?",
+    "搜索部署文档，创建一个部署清单，再算一下 6*7 等于多少",
+  ])("does not say that it left out what it has worked out: %s", async (question) => {
+    const { records } = await play(question);
+    const reply = eventsOf(records, "reply")[0]?.reply ?? "";
+    expect(reply).toContain("42");
+    expect(reply).not.toMatch(/left this out|没有处理/);
+  });
+
   it("keeps the whole of it as tot, numbered lines too", async () => {
     const { records } = await play("How do I deploy it?", { kind: "tot" });
     expect(eventsOf(records, "reply")[0]?.reply).toMatch(/\n1\. Install.*\n8\. .*Sources:\n\[1\] Deployment guide/s);

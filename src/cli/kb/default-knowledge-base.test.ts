@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { LoomError } from "../../protocol/index.ts";
 import {
@@ -10,6 +11,7 @@ import {
   type KnowledgeChoice,
   LazyKnowledgeBase,
   openToWrite,
+  refreshHandbook,
 } from "./default-knowledge-base.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-kb-"));
@@ -34,6 +36,7 @@ describe("the knowledge base of the command line", () => {
     expect(before.filter(({ uri }) => uri.startsWith("handbook/en/"))).toHaveLength(before.length / 2);
     // A page of an older package, and one that has changed since.
     await first.addText({ uri: "handbook/en/gone.md", text: "# Gone", collection: HANDBOOK });
+    await first.setNote("handbook pages", `${await first.getNote("handbook pages")}\nhandbook/en/gone.md`);
     await first.addText({ uri: "handbook/en/observe.md", text: "# Old", collection: HANDBOOK });
     await first.close();
     await using second = await openToWrite(choice);
@@ -54,6 +57,41 @@ describe("the knowledge base of the command line", () => {
     expect(await second.list()).toEqual([]);
     await using named = await openToWrite({ ...newChoice(), isNamed: true });
     expect(await named.list()).toEqual([]);
+  });
+
+  it("leaves documents alone that somebody has put into its collection", async () => {
+    const choice = newChoice();
+    const first = await openToWrite(choice);
+    const path = join(folder, `mine-${Date.now()}.md`);
+    writeFileSync(path, "# Mine");
+    await first.add(path, { collection: HANDBOOK });
+    await first.addText({ uri: "handbook/mine", text: "# Mine too", collection: HANDBOOK });
+    await first.close();
+    await using second = await openToWrite(choice);
+    expect(await second.get(path)).toMatchObject({ collection: HANDBOOK });
+    expect(await second.get("handbook/mine")).toMatchObject({ collection: HANDBOOK });
+  });
+
+  it.each([
+    ["all of it", []],
+    ["one language", ["en"]],
+  ])("removes nothing where the handbook cannot be read: %s", async (_, there) => {
+    await using base = await openToWrite(newChoice());
+    const before = await base.list();
+    const note = await base.getNote("handbook pages");
+    const place = join(folder, `half-${there.length}`);
+    for (const language of there) mkdirSync(join(place, language), { recursive: true });
+    await refreshHandbook(base, { folder: pathToFileURL(`${place}/`) });
+    expect(await base.list()).toEqual(before);
+    expect(await base.getNote("handbook pages")).toBe(note);
+  });
+
+  it.skipIf(process.platform === "win32")("is its owner's alone, and so is a folder that is made for it", async () => {
+    const file = join(folder, "private", "deep", "kb.db");
+    await using base = await openToWrite({ file, isNamed: true });
+    await base.addText({ uri: "x", text: "x" });
+    const made = [file, `${file}-wal`, `${file}-shm`, dirname(file), dirname(dirname(file))];
+    for (const path of made) expect(statSync(path).mode & 0o077).toBe(0);
   });
 
   it("does not bring back a page that was removed, and finishes what was cut short", async () => {

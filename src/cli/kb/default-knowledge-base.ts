@@ -3,9 +3,8 @@
  * page of the handbook, or all, does not get it again.
  */
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isMainThread } from "node:worker_threads";
 import { KnowledgeBase, openKnowledgeBase, type Passage, type RetrieveOptions } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
@@ -42,7 +41,7 @@ export function assertThere({ file, isNamed }: KnowledgeChoice): void {
 export async function openToWrite({ file, isNamed }: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
   const base = await openPrivately(file);
   try {
-    if (!isNamed) await refreshHandbook(base, signal);
+    if (!isNamed) await refreshHandbook(base, { signal });
     return base;
   } catch (error) {
     await base.close();
@@ -51,14 +50,22 @@ export async function openToWrite({ file, isNamed }: KnowledgeChoice, signal?: A
 }
 
 async function openPrivately(file: string): Promise<KnowledgeBase> {
-  // A thread has no mask of its own.
-  const before = isMainThread ? process.umask(0o077) : undefined;
   try {
+    if (file !== ":memory:") await makePrivately(file);
     return await openKnowledgeBase(file);
   } catch (error) {
     throw describeTrouble(file, error);
-  } finally {
-    if (before !== undefined) process.umask(before);
+  }
+}
+
+/** An empty file becomes the base, and what SQLite lays beside a base has the same rights. */
+async function makePrivately(file: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    const made = await open(file, "wx", 0o600);
+    await made.close();
+  } catch {
+    // It is there; or it cannot be made, and opening it tells why.
   }
 }
 
@@ -93,16 +100,28 @@ const MAX_PAGES = 200;
 /** The names of the pages that were put into the base, for those that somebody has removed since. */
 const NOTE = "handbook pages";
 
+export interface RefreshOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Where the pages lie; those of this package when absent. */
+  readonly folder?: URL;
+}
+
 /**
- * Pages that have not changed cost a look; those that the package has no longer go. A page that was put in once and is
- * not there was removed, and stays so; where it was never put in, as when the first time was cut short, it is now.
+ * Pages that have not changed cost a look; those that were noted and that the package has no longer go, and no other
+ * document does, whatever its collection. A page that was put in once and is not there was removed, and stays so; where
+ * it was never put in, as when the first time was cut short, it is now. Without a handbook to read, all stays as it is.
  */
-async function refreshHandbook(base: KnowledgeBase, signal: AbortSignal | undefined): Promise<void> {
-  const known = new Set((await base.list({ collection: HANDBOOK, limit: MAX_PAGES })).map(({ uri }) => uri));
+export async function refreshHandbook(
+  base: KnowledgeBase,
+  { signal, folder = FOLDER }: RefreshOptions = {},
+): Promise<void> {
+  const listed = await base.list({ collection: HANDBOOK, after: `${HANDBOOK}/`, limit: MAX_PAGES });
+  const known = new Set(listed.map(({ uri }) => uri));
   const noted = (await base.getNote(NOTE)) ?? "";
   if (noted !== "" && known.size === 0) return;
   const before = new Set(noted.split("\n"));
-  const pages = await listPages();
+  const pages = await listPages(folder);
+  if (pages === undefined) return;
   for (const { uri, url } of pages) {
     signal?.throwIfAborted();
     if (!known.has(uri) && before.has(uri)) continue;
@@ -110,16 +129,18 @@ async function refreshHandbook(base: KnowledgeBase, signal: AbortSignal | undefi
     await base.addText({ uri, text, collection: HANDBOOK, ...(signal === undefined ? {} : { signal }) });
   }
   const uris = pages.map(({ uri }) => uri);
-  for (const uri of known) if (!uris.includes(uri)) await base.remove(uri);
+  for (const uri of known) if (before.has(uri) && !uris.includes(uri)) await base.remove(uri);
   if (uris.length > 0 && uris.join("\n") !== noted) await base.setNote(NOTE, uris.join("\n"));
 }
 
-async function listPages(): Promise<readonly { readonly uri: string; readonly url: URL }[]> {
+/** Undefined where a part of it cannot be read: what is not seen is not gone. */
+async function listPages(folder: URL): Promise<readonly { readonly uri: string; readonly url: URL }[] | undefined> {
   const pages: { uri: string; url: URL }[] = [];
   for (const language of ["en", "zh"]) {
-    const names = await readdir(new URL(`${language}/`, FOLDER)).catch(() => []);
+    const names = await readdir(new URL(`${language}/`, folder)).catch(() => undefined);
+    if (names === undefined) return undefined;
     for (const name of names.filter((one) => one.endsWith(".md")).toSorted())
-      pages.push({ uri: `${HANDBOOK}/${language}/${name}`, url: new URL(`${language}/${name}`, FOLDER) });
+      pages.push({ uri: `${HANDBOOK}/${language}/${name}`, url: new URL(`${language}/${name}`, folder) });
   }
   return pages;
 }

@@ -18,8 +18,8 @@ export const KB_ADD: Command = {
     json: JSON_LINES,
   },
   notes: [
-    "Reads Markdown, text and HTML, and PDF where the package unpdf is installed. Folders are taken with all that is in them, but for hidden files and node_modules. What has not changed is not read again, and what is gone from a folder is removed.",
-    "Ctrl-C stops it, and keeps what was done. Exit code: 0 all was added, 1 some files could not be read, 2 nothing could be done, 130 stopped.",
+    "Reads Markdown, text and HTML, and PDF where the package unpdf is installed. Folders are taken with all that is in them, but for hidden files and node_modules. What has not changed is not read again. A document goes where its file is gone and an earlier import of the folder had found it, and where its file has changed into what cannot be read; what was added by itself stays.",
+    "What cannot be read is named, and the rest is added. Ctrl-C stops it, and keeps what was done. Exit code: 0 all was added, 1 only some of it, 2 nothing could be done, 130 stopped.",
   ],
   examples: ["loom kb add docs README.md", "loom kb add --collection manuals ~/manuals"],
 };
@@ -53,7 +53,7 @@ export const KB_REMOVE: Command = {
   takesMany: true,
   options: { ...FILE, json: JSON_LINES },
   notes: [
-    "PATH is a file, a folder, or what `loom kb list` shows. Exit code: 0 removed, 1 one of them was not there, 2 nothing could be done.",
+    "PATH is a file, a folder, or what `loom kb list` shows. One that is not there is named, and the others are removed. Exit code: 0 all were removed, 1 only some of them, 2 none.",
   ],
   examples: ["loom kb remove docs/old.md", "loom kb remove handbook"],
 };

@@ -60,7 +60,7 @@ describe("loom kb", () => {
     expect(await run("remove", docs)).toEqual({ code: 0, out: `1 document removed: ${docs}\n`, err: "" });
     expect(await run("search", "moon")).toEqual({ code: 1, out: "", err: "nothing was found\n" });
     const gone = await run("remove", docs);
-    expect([gone.code, gone.out]).toEqual([1, ""]);
+    expect([gone.code, gone.out]).toEqual([2, ""]);
     expect(gone.err).toContain("there is no document");
   });
 
@@ -89,10 +89,22 @@ describe("loom kb", () => {
     expect([code, err]).toEqual([0, `there is no document in ${join(docs, "empty")}\n`]);
   });
 
+  it("goes on with the rest where one of them fails, and says which", async () => {
+    const { docs, run } = newPlace();
+    const [tides, nowhere] = [join(docs, "tides.md"), join(docs, "nowhere")];
+    const added = await run("add", tides, nowhere, join(docs, "潮汐.md"));
+    expect(added).toMatchObject({ code: 1, out: "2 added, 0 updated, 0 unchanged, 0 removed, 1 failed\n" });
+    expect(added.err).toMatch(/no file or folder: .*nowhere\n$/);
+    const told = await run("add", "--json", nowhere);
+    expect(told.code).toBe(2);
+    expect(readLines(told.out)).toMatchObject([{ path: nowhere, added: 0, failed: [{ code: "unreadable_document" }] }]);
+    expect(await run("remove", nowhere, tides)).toMatchObject({ code: 1, out: `1 document removed: ${tides}\n` });
+    expect((await run("list")).out).toContain("潮汐");
+  });
+
   it("refuses what it cannot do, with a reason", async () => {
     const { docs, own, run } = newPlace();
     await expect(run("list")).rejects.toThrow("there is no knowledge base");
-    await expect(run("add", join(docs, "nowhere"))).rejects.toThrow(/no file or folder/);
     await run("add", docs);
     await expect(run("search", "--limit", "0", "x")).rejects.toThrow(/not a number from 1 to 50/);
     rmSync(own);

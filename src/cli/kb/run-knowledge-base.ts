@@ -1,6 +1,6 @@
 /** `loom kb`: adds documents to a knowledge base, lists, finds and removes them. */
 import { resolve, sep } from "node:path";
-import type { AddReport, KnowledgeBase } from "../../context/index.ts";
+import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { cleanText, cutText, escapeJson, plural } from "../fit-text.ts";
@@ -49,7 +49,7 @@ async function add(base: KnowledgeBase, parsed: ParsedCommand, terminal: Termina
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
   try {
     for (const path of parsed.arguments) {
-      const report = await base.add(path, {
+      const report = await addOne(base, path, {
         ...(collection === undefined ? {} : { collection }),
         signal: stop.signal,
         onProgress: createProgress(terminal),
@@ -67,7 +67,28 @@ async function add(base: KnowledgeBase, parsed: ParsedCommand, terminal: Termina
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }
   if (!isJson) await terminal.write(`${describeTotals(totals)}\n`);
-  return totals.failedCount > 0 ? 1 : 0;
+  const { failedCount, ...done } = totals;
+  return chooseCode(
+    Object.values(done).some((count) => count > 0),
+    failedCount > 0,
+  );
+}
+
+/** 1 where a part of it was done, 2 where nothing could be. */
+function chooseCode(isSomeDone: boolean, hasFailed: boolean): number {
+  if (!hasFailed) return 0;
+  return isSomeDone ? 1 : 2;
+}
+
+/** A path that is nothing, or cannot be read, is a failure like that of a file in a folder: the others are added. */
+async function addOne(base: KnowledgeBase, path: string, options: AddOptions): Promise<AddReport> {
+  try {
+    return await base.add(path, options);
+  } catch (error) {
+    if (!isLoomError(error, "unreadable_document")) throw error;
+    const failed = [{ path, code: error.code, message: error.message }];
+    return { added: 0, updated: 0, unchanged: 0, removed: 0, skipped: 0, failed, failedCount: 1 };
+  }
 }
 
 const COUNTED = ["added", "updated", "unchanged", "removed", "failedCount"] as const;
@@ -142,26 +163,30 @@ function readLimit(given: string): number {
 
 async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const isJson = parsed.options["json"] === true;
-  let isMissing = false;
+  let isSomeDone = false;
+  let hasFailed = false;
   for (const path of parsed.arguments) {
-    await assertOne(base, path);
-    const removed = await base.remove(path);
-    isMissing ||= removed === 0;
+    const doubt = await findDoubt(base, path);
+    const removed = doubt === undefined ? await base.remove(path) : 0;
+    if (removed > 0) isSomeDone = true;
+    else hasFailed = true;
+    if (doubt !== undefined) terminal.warn(doubt);
     if (isJson) await terminal.write(writeLine({ path, removed }));
     else if (removed > 0) await terminal.write(`${plural(removed, "document")} removed: ${cleanText(path)}\n`);
-    else terminal.warn(`there is no document \`${cleanText(path)}\`; \`loom kb list\` shows what there is`);
+    else if (doubt === undefined)
+      terminal.warn(`there is no document \`${cleanText(path)}\`; \`loom kb list\` shows what there is`);
   }
-  return isMissing ? 1 : 0;
+  return chooseCode(isSomeDone, hasFailed);
 }
 
 /** A name that is both in the base and a place on the disk: nobody knows which of them is meant. */
-async function assertOne(base: KnowledgeBase, path: string): Promise<void> {
+async function findDoubt(base: KnowledgeBase, path: string): Promise<string | undefined> {
   const place = resolve(path);
-  if (place === path || !(await isThere(base, path)) || !(await isThere(base, place))) return;
+  if (place === path || !(await isThere(base, path)) || !(await isThere(base, place))) return undefined;
   const named = cleanText(path);
-  throw new CliError(
-    `\`${named}\` may mean two things in the knowledge base: \`${named}\` itself, and \`${cleanText(place)}\``,
-    `nothing was removed; write the whole path, or \`${named}/\` followed by the name of a document`,
+  return (
+    `\`${named}\` may mean two things in the knowledge base: \`${named}\` itself, and \`${cleanText(place)}\`;\n` +
+    `neither was removed: write the whole path, or \`${named}/\` followed by the name of a document`
   );
 }
 

@@ -1,6 +1,6 @@
 /**
  * Makes one prompt fit that is too long: with a summary that is known, or a new one that goes on from it, or without the
- * turns where none can be had; and at last by shortening results. What is sent first after the system's message is one
+ * turns where none can be had; by shortening results; and at last by shortening the summary, or leaving it out. What is sent first after the system's message is one
  * message of the user's that holds the summary: every provider takes it there, and what tools gave does not come to speak
  * with the system's voice.
  */
@@ -16,14 +16,15 @@ import { describeFailure, replaceTurns } from "./replace-turns.ts";
 import { splitTurns, type Turns } from "./split-turns.ts";
 import { describeCover, listSolid, type Placed, type SolidMessages, type Summary } from "./summaries.ts";
 import { AROUND_SUMMARY, isSummaryMessage, limitSummary, writeSummaryMessage, writeText } from "./summary-message.ts";
+import { shortenText } from "./write-summary.ts";
 
 /** Tokens below which a summary, or a note in its place, would gain nothing. */
 const LEAST_GAIN = 100;
 /** Of the limit: what results are shortened to. Characters differ in tokens, so it takes a few tries. */
 const SHORTENED_TO = 0.98;
 const MAX_TRIES = 4;
-/** Pieces are counted apart, and providers add a little of their own. */
-const SURE = 0.98;
+/** Tokens of a summary below which a note that there is none says as much. */
+const LEAST_SUMMARY = 16;
 
 export async function compressPrompt(prompt: Prompt, place: CompressionPlace): Promise<readonly ModelMessage[]> {
   const draft = new Draft(prompt, place);
@@ -57,7 +58,7 @@ export async function compressPrompt(prompt: Prompt, place: CompressionPlace): P
       return written;
     });
     placed = { summary, at: cut.at };
-    tell({
+    void tell({
       ...describeApplied(before, draft.measure(placed), summary.isDrop ? "drop" : "summary"),
       covered_messages: summary.count,
       covered_digest: summary.digest,
@@ -66,10 +67,11 @@ export async function compressPrompt(prompt: Prompt, place: CompressionPlace): P
     break;
   }
   draft.shorten(placed);
+  placed = draft.squeeze(placed);
   const size = draft.measure(placed);
   if (size > budget.most) {
     if (isSure(size, place)) throw createTooLarge(size, place);
-    tell(describeTooLarge(size, place));
+    void tell(describeTooLarge(size, place));
   }
   return draft.compose(placed);
 }
@@ -80,7 +82,7 @@ async function learnEarlier({ readEarlier, memory, signal, tell }: CompressionPl
   try {
     memory.summaries.learn(await readEarlier());
   } catch {
-    if (!signal.aborted) tell(describeFailure("Earlier summaries could not be read from the log."));
+    if (!signal.aborted) void tell(describeFailure("Earlier summaries could not be read from the log."));
   }
   if (signal.aborted) throw createCancelled(signal.reason);
   return true;
@@ -136,25 +138,17 @@ class Draft {
     readonly gain: number;
     readonly floor: number;
   } {
-    const { tokens, budget, memory, options } = this.#place;
+    const { tokens, memory } = this.#place;
     const from = placed?.at ?? 0;
-    const sent = memory.shortened.apply(this.rest);
-    const choice = chooseCut({
-      turns: this.turns,
-      sizes: sent.map((message) => tokens.countMessage(message)),
-      from,
-      keepTurns: options.keepTurns ?? COMPRESSION_DEFAULTS.keepTurns,
-      fixed: this.#beside + budget.maxSummaryTokens + AROUND_SUMMARY,
-      limit: budget.limit,
-      target: budget.target,
-    });
-    const least = choice === undefined ? this.measure(placed) : choice.least.tokens - budget.maxSummaryTokens;
-    const cover = choice === undefined ? [] : sent.slice(from, choice.cut.at);
+    const choice = this.#choose(from);
+    const cover = choice === undefined ? [] : memory.shortened.apply(this.rest).slice(from, choice.cut.at);
+    const last = choice?.least.at ?? from;
+    const least = Math.min(this.measure(placed), this.measure(this.#drop(placed, last)));
     return {
       cut: choice?.cut,
       base: this.#findBase(placed),
       gain: tokens.countMessages(cover.filter((message) => !isSummaryMessage(message))),
-      floor: least - memory.shortened.measureGain(this.rest.slice(choice?.least.at ?? from), tokens),
+      floor: least - memory.shortened.measureGain(this.rest.slice(last), tokens),
     };
   }
 
@@ -173,7 +167,67 @@ class Draft {
       if (!memory.shortened.shorten(this.rest.slice(placed?.at ?? 0), excess, tokens)) break;
       size = this.measure(placed);
     }
-    if (size < before) tell(describeApplied(before, size, "cut"));
+    if (size < before) void tell(describeApplied(before, size, "cut"));
+  }
+
+  /**
+   * Where it is still more than the model can read: as much of the summary as there is room for, or a note in its place;
+   * and without all that can be spared. The summary itself is kept for prompts that have the room.
+   */
+  squeeze(placed: Placed | undefined): Placed | undefined {
+    const { budget, memory, tell } = this.#place;
+    const before = this.measure(placed);
+    if (before <= budget.most) return placed;
+    let found = { placed, size: before };
+    for (const take of [
+      () => placed && this.#shortenSummary(placed, before),
+      () => placed && this.#drop(placed, placed.at),
+      () => this.#drop(placed, this.#choose(placed?.at ?? 0)?.least.at ?? placed?.at ?? 0),
+    ]) {
+      const taken = take();
+      const size = this.measure(taken);
+      if (taken !== undefined && size < found.size) found = { placed: taken, size };
+      if (found.size <= budget.most) break;
+    }
+    if (found.placed === undefined || found.size >= before) return placed;
+    const { count, digest, isDrop } = found.placed.summary;
+    const method = isDrop ? "drop" : "cut";
+    const key = `${count} ${digest} ${method}`;
+    // The prompts that follow have the same done to them.
+    if (memory.squeezed.get(key) === undefined) void tell(describeApplied(before, found.size, method));
+    memory.squeezed.set(key, true);
+    return found.placed;
+  }
+
+  #shortenSummary({ summary, at }: Placed, size: number): Placed | undefined {
+    const { budget, tokens } = this.#place;
+    let room = tokens.countText(summary.text) - (size - budget.most);
+    for (let tries = 0; room >= LEAST_SUMMARY && tries < MAX_TRIES; tries++) {
+      const placed = { summary: { ...summary, text: shortenText(summary.text, room, tokens) }, at };
+      const excess = this.measure(placed) - budget.most;
+      if (excess <= 0) return placed;
+      room -= excess;
+    }
+    return undefined;
+  }
+
+  /** A note in the place of everything before `at`; undefined where there is nothing. */
+  #drop(placed: Placed | undefined, at: number): Placed | undefined {
+    const cover = describeCover(this.solid, at, placed);
+    return cover.count === 0 ? placed : { summary: { ...cover, text: "", missing: cover.count, isDrop: true }, at };
+  }
+
+  #choose(from: number): ReturnType<typeof chooseCut> {
+    const { tokens, budget, memory, options } = this.#place;
+    return chooseCut({
+      turns: this.turns,
+      sizes: memory.shortened.apply(this.rest).map((message) => tokens.countMessage(message)),
+      from,
+      keepTurns: options.keepTurns ?? COMPRESSION_DEFAULTS.keepTurns,
+      fixed: this.#beside + budget.maxSummaryTokens + AROUND_SUMMARY,
+      limit: budget.limit,
+      target: budget.target,
+    });
   }
 
   /** A summary that is longer than what it stands for, for a model that can read more, is of no use here. */
@@ -223,7 +277,7 @@ function describeApplied(
 
 /** A window that is guessed, or tokens that are estimated, may be wrong: then the model is asked, and the log says so. */
 function isSure(size: number, { tokens, budget }: CompressionPlace): boolean {
-  return budget.isKnown && tokens.margin === 1 && size * SURE > budget.most;
+  return budget.isKnown && tokens.margin === 1 && size > budget.most;
 }
 
 function createTooLarge(size: number, place: CompressionPlace): LoomError {

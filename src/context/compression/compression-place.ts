@@ -6,11 +6,12 @@ import type { FitEvent, FitOptions } from "./compressor.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
 import type { SessionMemory } from "./session-memory.ts";
 
-export interface CompressionPlace extends Omit<FitOptions, "onEvent" | "onError"> {
+export interface CompressionPlace extends Omit<FitOptions, "onEvent" | "onError" | "createCallId"> {
   readonly tokens: PromptTokens;
   readonly budget: Budget;
   readonly memory: SessionMemory;
   readonly options: CompressionOptions;
   readonly findWriter: (model: LanguageModel) => Promise<LanguageModel>;
-  readonly tell: (event: FitEvent) => void;
+  readonly tell: (event: FitEvent) => void | Promise<void>;
+  readonly createCallId: () => string;
 }

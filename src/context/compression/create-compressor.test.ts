@@ -63,7 +63,7 @@ describe("a prompt that is too long", () => {
     const { fit, model } = createFitter([summary("They spoke of weaving.")]);
     const messages = [SYSTEM, ...converse(28), say("And now?")];
     const fitted = await fit(messages);
-    expect(typesOf(fitted)).toEqual(["usage", "compression_applied"]);
+    expect(typesOf(fitted)).toEqual(["llm_start", "usage", "llm_end", "compression_applied"]);
     const applied = appliedOf(fitted);
     expect(applied).toMatchObject({ method: "summary", summary: "They spoke of weaving." });
     expect(applied.before_tokens).toBeGreaterThan(3200);
@@ -221,7 +221,12 @@ describe("a summary that cannot be had", () => {
     const { fit, model } = createFitter([turn], { timeoutMs: 50 });
     const messages = [SYSTEM, ...converse(28), say("And now?")];
     const fitted = await fit(messages);
-    expect(typesOf(fitted).filter((type) => type !== "usage")).toEqual(["error", "compression_applied"]);
+    expect(typesOf(fitted).filter((type) => type !== "usage")).toEqual([
+      "llm_start",
+      "llm_end",
+      "error",
+      "compression_applied",
+    ]);
     expect(fitted.events.find(({ type }) => type === "error")).toMatchObject({
       code: "compression_failed",
       stage: "compression",
@@ -290,7 +295,12 @@ describe("the summary", () => {
     expect(model.requests.length).toBeGreaterThan(2);
     expect(textOf(model.prompts.at(-1)?.[1])).toContain(`Up to part ${model.requests.length - 2}.`);
     expect(appliedOf(fitted).summary).toBe(`Up to part ${model.requests.length - 1}.`);
-    expect(fitted.events[0]).toMatchObject({ type: "usage", prompt_tokens: 90 * model.requests.length });
+    // Each part is a call of its own.
+    const of = (type: string) => fitted.events.filter((event) => event.type === type);
+    for (const type of ["llm_start", "usage", "llm_end"]) expect(of(type)).toHaveLength(model.requests.length);
+    const ids = of("usage").map((event) => (event.type === "usage" ? event.llm_call_id : undefined));
+    expect(new Set(ids).size).toBe(model.requests.length);
+    expect(of("llm_end")[0]).toMatchObject({ llm_call_id: ids[0], purpose: "summary", finish_reason: "stop" });
   });
 
   it("is made by rule with the offline model", async () => {
@@ -334,7 +344,7 @@ describe("prompts side by side", () => {
     const messages = [SYSTEM, ...converse(28)];
     const all = await Promise.all([1, 2, 3].map((index) => fit([...messages, say(`Branch ${index}`)])));
     expect(model.requests.length).toBe(1);
-    expect(all.map(({ events }) => events.length).toSorted((a, b) => a - b)).toEqual([0, 0, 2]);
+    expect(all.map(({ events }) => events.length).toSorted((a, b) => a - b)).toEqual([0, 0, 4]);
     for (const { messages: given } of all) expect(textOf(given[1])).toContain("Once.");
   });
 

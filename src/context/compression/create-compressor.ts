@@ -45,9 +45,11 @@ export function createCompressor(options: CompressionOptions = {}): Compressor {
     }
   };
   let hasToldMissing = false;
+  let calls = 0;
+  const countCall = (): string => `summary.${++calls}`;
 
   return {
-    fit: async (given, { onEvent, onError, ...place }): Promise<FittedPrompt> => {
+    fit: async (given, { onEvent, onError, createCallId = countCall, ...place }): Promise<FittedPrompt> => {
       const { signal } = place;
       const going = (): void => {
         if (signal.aborted) throw createCancelled(signal.reason);
@@ -69,12 +71,16 @@ export function createCompressor(options: CompressionOptions = {}): Compressor {
       const size = tokens.countRest(prompt) + tokens.countMessages(messages);
       if (isWhole && size <= budget.limit) return { messages, events: [] };
       const events: FitEvent[] = [];
-      const tell = (event: FitEvent): void => {
+      const tell = (event: FitEvent): void | Promise<void> => {
         events.push(event);
-        onEvent?.(event);
+        const told = onEvent?.(event);
+        if (event.type === "llm_start") return told;
+        // Nobody waits for the others: whoever is told sees to what goes wrong there.
+        void Promise.resolve(told).catch(() => undefined);
       };
       const memory = memories.recall(place);
-      const fitted = await compressPrompt(prompt, { ...place, tokens, budget, memory, options, findWriter, tell });
+      const how = { tokens, budget, memory, options, findWriter, tell, createCallId };
+      const fitted = await compressPrompt(prompt, { ...place, ...how });
       return { messages: fitted, events };
     },
   };

@@ -2,11 +2,11 @@
  * The tokens of a prompt: texts, calls, results, tools, and what each message costs beside its text. Every message is
  * counted once and remembered as long as it lives, so that a conversation which grows by one message costs one message.
  */
+import { createTurns } from "../../log/follow-records.ts";
 import { Buffer } from "node:buffer";
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../../models/model.ts";
 import { BoundedMap } from "../../protocol/index.ts";
 import type { Prompt } from "./compressor.ts";
-import { createPauses } from "./create-pauses.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** What providers put around a message, a call or a result, and a tool. */
@@ -62,7 +62,7 @@ export class PromptTokens {
 
   /** Counts what was not counted before, and lets others have their turn meanwhile. */
   async prepare(messages: readonly ModelMessage[], signal: AbortSignal): Promise<void> {
-    const pause = createPauses();
+    const pause = createTurns();
     for (const message of messages) {
       if (this.#counts.has(message)) continue;
       this.countMessage(message);

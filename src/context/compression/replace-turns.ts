@@ -1,7 +1,7 @@
 /**
  * What is sent in the place of turns: a summary of them and of what was before them, or a note that they are missing.
  *
- * Invariant: what was paid for is told, whether a summary came of it or not; and nothing is left out without a word.
+ * Invariant: every call of a model is told, whether a summary came of it or not; and nothing is left out without a word.
  */
 import { createCancelled } from "../../models/call-watch.ts";
 import type { ModelMessage } from "../../models/model.ts";
@@ -24,35 +24,26 @@ export async function replaceTurns(
 ): Promise<Replacement> {
   const { tokens, signal, tell } = place;
   const { text: known = "", missing = 0 } = before ?? {};
-  const spent = { promptTokens: 0, completionTokens: 0 };
   try {
-    const { text, unread } = await summarise(messages, known, place, spent);
+    const { text, unread } = await summarise(messages, known, place);
     const size = tokens.countMessages(messages) + tokens.countText(known);
     if (tokens.countText(text) + (before === undefined ? AROUND_SUMMARY : 0) >= size)
       throw new LoomError("compression_failed", "the summary is longer than what it stands for");
-    tellSpent(spent, place);
-    if (unread > 0) tell(describeFailure(`${unread} messages were too many for a summary, and are left out.`));
+    if (unread > 0) void tell(describeFailure(`${unread} messages were too many for a summary, and are left out.`));
     return { text, missing: missing + unread, isDrop: false };
   } catch (error) {
-    tellSpent(spent, place);
     if (signal.aborted) throw isLoomError(error) ? error : createCancelled(signal.reason);
     const reason = isLoomError(error) ? error.message : "the summary could not be written";
     const count = messages.length;
-    tell(describeFailure(`No summary could be had, and ${count} messages are left out of the prompt: ${reason}`));
+    void tell(describeFailure(`No summary could be had, and ${count} messages are left out of the prompt: ${reason}`));
     return { text: known, missing: missing + count, isDrop: true };
   }
-}
-
-interface Spent {
-  promptTokens: number;
-  completionTokens: number;
 }
 
 async function summarise(
   messages: readonly ModelMessage[],
   before: string,
-  { model, tokens, budget, options, signal, findWriter }: CompressionPlace,
-  spent: Spent,
+  { model, tokens, budget, options, signal, findWriter, tell, createCallId }: CompressionPlace,
 ): Promise<WrittenSummary> {
   const { maxSummaryTokens } = budget;
   const writer = await findWriter(model);
@@ -70,20 +61,8 @@ async function summarise(
     window: writer === model ? budget.window : findModelFamily(writer).contextWindow,
     timeoutMs: options.timeoutMs ?? COMPRESSION_DEFAULTS.timeoutMs,
     signal,
-    onUsage: ({ promptTokens = 0, completionTokens = 0 }) => {
-      spent.promptTokens += promptTokens;
-      spent.completionTokens += completionTokens;
-    },
-  });
-}
-
-function tellSpent({ promptTokens, completionTokens }: Spent, { tell }: CompressionPlace): void {
-  if (promptTokens + completionTokens === 0) return;
-  tell({
-    type: "usage",
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
+    tell,
+    createCallId,
   });
 }
 

@@ -132,6 +132,25 @@ describe("what is known of a session", () => {
     expect((await fit({})).messages).toEqual(messages);
   });
 
+  it("has what nobody could summarise, and the next summary is made of it, in another process too", async () => {
+    const failing = new ScriptedModel(() => ({ text: "" }));
+    const first = await createCompressor(WINDOW).fit(
+      { messages: turns(25) },
+      { sessionId: "s", model: failing, signal: SIGNAL },
+    );
+    const [dropped] = appliedOf(first);
+    expect(dropped?.method).toBe("drop");
+    const model = new ScriptedModel(() => ({ text: "Short." }));
+    const place = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
+    const compressor = createCompressor(WINDOW);
+    const again = await compressor.fit({ messages: turns(25) }, place);
+    expect([again.messages, again.events]).toEqual([first.messages, []]);
+    const grown = await compressor.fit({ messages: turns(40) }, place);
+    expect(textOf(model.prompts.flat())).toContain("Question 0:");
+    expect(textOf(model.prompts.flat())).not.toContain("are missing");
+    expect(textOf(grown.messages)).not.toContain("are missing");
+  });
+
   it("is not needed: a log that cannot be read is told of, and there is a new summary", async () => {
     const model = new ScriptedModel(() => ({ text: "Short." }));
     const readEarlier = () => Promise.reject(new Error("disk sk-secret-key-1234567"));
@@ -139,7 +158,9 @@ describe("what is known of a session", () => {
     const fitted = await createCompressor(WINDOW).fit({ messages: turns(25) }, place);
     expect(fitted.events).toMatchObject([
       { type: "error", code: "compression_failed", recoverable: true },
+      { type: "llm_start", purpose: "summary" },
       { type: "usage" },
+      { type: "llm_end", purpose: "summary" },
       { type: "compression_applied", method: "summary" },
     ]);
     expect(JSON.stringify(fitted.events)).not.toContain("sk-secret");

@@ -3,12 +3,17 @@
  * written. Nobody asks for one that is on its way; others are written side by side.
  */
 import { createCancelled } from "../../models/call-watch.ts";
+import { BoundedMap } from "../../protocol/index.ts";
 import { ShortenedResults } from "./shorten-results.ts";
 import { Summaries } from "./summaries.ts";
+
+const MAX_SQUEEZED = 256;
 
 export class SessionMemory {
   readonly summaries = new Summaries();
   readonly shortened = new ShortenedResults();
+  /** Summaries that were too long beside a question, as far as it was told. */
+  readonly squeezed = new BoundedMap<true>(MAX_SQUEEZED);
   readonly #going = new Map<string, Promise<void>>();
 
   /** Undefined where nobody has to be waited for. Afterwards all has to be looked at anew. */

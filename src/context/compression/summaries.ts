@@ -5,6 +5,7 @@
 import type { ModelMessage } from "../../models/model.ts";
 import type { CompressionAppliedEvent } from "../../protocol/index.ts";
 import { digestMessages, isSolid, LOOK_BACK } from "./digest-messages.ts";
+import { readText } from "./summary-message.ts";
 
 /** What is sent in the place of the messages it covers. */
 export interface Summary {
@@ -52,10 +53,10 @@ export class Summaries {
   /** What the log has is older than what was added here. */
   learn(events: readonly CompressionAppliedEvent[]): void {
     const older = new Map<string, Summary>();
-    for (const { covered_messages: count = 0, covered_digest: digest, summary: text, method } of events) {
+    for (const { covered_messages: count = 0, covered_digest: digest, summary: said, method } of events) {
       if (older.size >= MAX_SUMMARIES) break;
-      if (count === 0 || digest === undefined || text === undefined) continue;
-      const summary: Summary = { count, digest, text, missing: 0, isDrop: method === "drop" };
+      if (count === 0 || digest === undefined || said === undefined) continue;
+      const summary: Summary = { count, digest, ...readText(said), isDrop: method === "drop" };
       this.#latest ??= summary;
       const key = keyOf(summary);
       if (!this.#known.has(key) && !older.has(key)) older.set(key, summary);

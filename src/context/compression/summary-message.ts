@@ -35,6 +35,14 @@ export function writeText({ text, missing }: Pick<Summary, "text" | "missing">):
   return text === "" ? note : `${text}\n\n${note}`;
 }
 
+const NOTE = /(?:^|\n\n)\[(?<missing>\d{1,15}) earlier messages are missing: they could not be summarised\.\]$/;
+
+/** The same, read from a log: what is missing was summarised by nobody, and must not be taken for a summary. */
+export function readText(said: string): Pick<Summary, "text" | "missing"> {
+  const note = NOTE.exec(said);
+  return { text: said.slice(0, note?.index ?? said.length), missing: Number(note?.groups?.["missing"] ?? 0) };
+}
+
 /** One that was written for a model which can read more is shortened for this one. */
 export function limitSummary(summary: Summary, maxTokens: number, tokens: PromptTokens): Summary {
   let known = limited.get(summary);

@@ -28,8 +28,9 @@ it("says how many messages nobody has read, where there were too many", async ()
   const writer = new ScriptedModel(() => ({ text: "Short." }), { modelId: "gpt-3.5-turbo-0613" });
   const { fitting } = fit(turns(500, 25), { text: "" }, { contextWindow: 200_000, model: writer });
   const { messages, events } = await fitting;
-  expect(events.map(({ type }) => type)).toEqual(["usage", "error", "compression_applied"]);
-  expect(events[1]).toMatchObject({ code: "compression_failed", recoverable: true });
+  const others = events.filter(({ type }) => !/^llm_|usage/.test(type));
+  expect(others.map(({ type }) => type)).toEqual(["error", "compression_applied"]);
+  expect(others[0]).toMatchObject({ code: "compression_failed", recoverable: true });
   const [, missing] = /\[(\d+) earlier messages are missing/.exec(JSON.stringify(messages[0])) ?? [];
   const read = writer.prompts.map((prompt) => JSON.stringify(prompt[1])).join();
   const [, first] = /Question (\d+):/.exec(read) ?? [];
@@ -55,7 +56,8 @@ it("leaves room for thinking, and does not ask for more than the model can read"
 it("tells what was paid, whether a summary came of it or not", async () => {
   const usage = { promptTokens: 900, completionTokens: 2048 };
   const { fitting } = fit(turns(25), { reasoning: "Hm.", text: " ", usage, finishReason: "length" });
-  expect((await fitting).events.map(({ type }) => type)).toEqual(["usage", "error", "compression_applied"]);
+  const types = ["llm_start", "usage", "llm_end", "error", "compression_applied"];
+  expect((await fitting).events.map(({ type }) => type)).toEqual(types);
   // Given up while the second part was written: the first was paid.
   const controller = new AbortController();
   const told: string[] = [];
@@ -73,7 +75,7 @@ it("tells what was paid, whether a summary came of it or not", async () => {
   await expect(createCompressor({ contextWindow: 4000 }).fit({ messages: turns(100) }, place)).rejects.toMatchObject({
     code: "cancelled",
   });
-  expect(told).toEqual(["usage"]);
+  expect(told).toEqual(["llm_start", "usage", "llm_end", "llm_start", "llm_end"]);
 });
 
 it("shortens a summary that was written for a model which can read more", async () => {
@@ -90,4 +92,59 @@ it("shortens a summary that was written for a model which can read more", async 
   expect(fitted.events).toEqual([]);
   expect(fitted.messages).toHaveLength(2);
   expect(JSON.stringify(fitted.messages[0]).length).toBeLessThan(1500);
+});
+
+it("tells of every try, and asks nobody before that is known", async () => {
+  const order: string[] = [];
+  const model = new ScriptedModel((_, turn) => {
+    order.push("asked");
+    return turn === 0 ? { fault: { kind: "throw", error: new TypeError("fetch failed") } } : { text: "Short." };
+  });
+  const fitted = await createCompressor({ contextWindow: 4000 }).fit(
+    { messages: turns(25) },
+    {
+      sessionId: "s",
+      model,
+      signal: SIGNAL,
+      createCallId: () => `n.${order.length}`,
+      onEvent: async ({ type }) => {
+        await new Promise(setImmediate);
+        if (type === "llm_start") order.push("told");
+      },
+    },
+  );
+  expect(order.slice(0, 2)).toEqual(["told", "asked"]);
+  expect(order.filter((one) => one === "told")).toHaveLength(model.requests.length);
+  const ends = fitted.events.filter(({ type }) => type === "llm_end");
+  expect(ends).toHaveLength(model.requests.length);
+  const refused = new ScriptedModel(() => ({ text: "Short." }));
+  const onEvent = ({ type }: { readonly type: string }) =>
+    type === "llm_start" ? Promise.reject(new Error("the log is full")) : undefined;
+  const place = { sessionId: "s", model: refused, signal: SIGNAL, onEvent };
+  const without = await createCompressor({ contextWindow: 4000 }).fit({ messages: turns(25) }, place);
+  expect(refused.requests).toHaveLength(0);
+  expect(without.events.at(-1)).toMatchObject({ method: "drop" });
+});
+
+it.each([
+  ["a shorter summary", 880, "cut", /Word/],
+  ["a note that there is none", 942, "drop", /50 earlier messages are missing/],
+])("gives way to the question: %s", async (_, size, method, words) => {
+  const model = new ScriptedModel(() => ({ text: `Word${" word".repeat(90)}` }), { modelId: "gpt-4o" });
+  const compressor = createCompressor({ contextWindow: 1000 });
+  const question = say(`Now?${" word".repeat(size)}`);
+  const place = { sessionId: "s", model, signal: SIGNAL };
+  const messages = [...turns(25), question];
+  const fitted = await compressor.fit({ messages }, place);
+  expect(fitted.messages.at(-1)).toEqual(question);
+  expect(JSON.stringify(fitted.messages[0])).toMatch(words);
+  const applied = fitted.events.flatMap((event) => (event.type === "compression_applied" ? [event] : []));
+  expect(applied.at(-1)).toMatchObject({ method });
+  expect(applied.at(-1)?.after_tokens).toBeLessThanOrEqual(1000);
+  expect((await compressor.fit({ messages }, place)).events).toEqual([]);
+  // Where not even a note has room, nothing is paid.
+  const asked = model.requests.length;
+  const refused = compressor.fit({ messages: [...turns(25), say(`Now?${" word".repeat(990)}`)] }, place);
+  await expect(refused).rejects.toMatchObject({ code: "prompt_too_large" });
+  expect(model.requests).toHaveLength(asked);
 });

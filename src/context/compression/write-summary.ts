@@ -5,13 +5,14 @@
  * Invariant: it comes to an end. Parts, the time and the length of the summary have limits, and the caller can abort.
  */
 import { callModel } from "../../models/call-model.ts";
-import type { LanguageModel, ModelListener, ModelMessage, ModelUsage } from "../../models/model.ts";
+import { limitTimer } from "../../models/call-watch.ts";
+import type { ModelListener, ModelMessage } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
+import { SummaryCalls, type SummaryCallsOptions } from "./summary-calls.ts";
 import { type Transcript, writeTranscript } from "./write-transcript.ts";
 
-export interface SummaryRequest {
-  readonly model: LanguageModel;
+export interface SummaryRequest extends SummaryCallsOptions {
   readonly tokens: PromptTokens;
   /** The summary of what was before these messages. */
   readonly before: string | undefined;
@@ -21,8 +22,6 @@ export interface SummaryRequest {
   readonly window: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Told of every call that was made, whatever comes of it. */
-  readonly onUsage: (usage: ModelUsage) => void;
 }
 
 export interface WrittenSummary {
@@ -71,23 +70,26 @@ export async function writeSummary(request: SummaryRequest): Promise<WrittenSumm
   if (parts.length > 1 && known < maxSummaryTokens) ({ parts, unread } = await split(maxSummaryTokens));
   let text = before;
   const limit = limitTime(request.signal, request.timeoutMs);
+  const calls = new SummaryCalls(request);
+  const listener: ModelListener = { ...SILENT, onStart: ({ attempt }) => calls.start(attempt) };
   try {
     for (const part of parts) {
-      const result = await callModel(model, ask(text, part, maxSummaryTokens, maxOutputTokens), SILENT, {
+      const result = await callModel(model, ask(text, part, maxSummaryTokens, maxOutputTokens), listener, {
         signal: limit.signal,
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
       });
-      request.onUsage(result.usage);
+      calls.end(result);
       const said = result.text.trim();
       if (said === "") throw fail("the summary is empty");
       // What broke off says so: half a number would be taken for a whole one.
       text = shortenText(result.finishReason === "length" ? `${said}…` : said, maxSummaryTokens, tokens);
     }
   } catch (error) {
+    const told = limit.signal.aborted ? fail(`the summary was not there after ${request.timeoutMs} ms`) : error;
+    calls.fail(request.signal.aborted ? error : told);
     if (request.signal.aborted) throw error;
-    if (limit.signal.aborted) throw fail(`the summary was not there after ${request.timeoutMs} ms`);
-    if (isLoomError(error) && error.code === "compression_failed") throw error;
-    throw fail(isLoomError(error) ? error.message : "the summary could not be written", error);
+    if (isLoomError(told, "compression_failed")) throw told;
+    throw fail(isLoomError(told) ? told.message : "the summary could not be written", told);
   } finally {
     limit.close();
   }
@@ -138,7 +140,7 @@ export function shortenText(text: string, maxTokens: number, tokens: Pick<Prompt
 function limitTime(signal: AbortSignal, ms: number): { readonly signal: AbortSignal; close(): void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal.reason);
-  const timer = setTimeout(() => controller.abort(), Math.min(ms, LONGEST_TIMER));
+  const timer = setTimeout(() => controller.abort(), limitTimer(ms));
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   return {
@@ -149,5 +151,3 @@ function limitTime(signal: AbortSignal, ms: number): { readonly signal: AbortSig
     },
   };
 }
-
-const LONGEST_TIMER = 2 ** 31 - 1;

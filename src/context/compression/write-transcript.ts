@@ -1,6 +1,6 @@
 /** A conversation as lines of JSON for whoever is to condense it: what was said, called and given, in parts that fit. */
+import { createTurns } from "../../log/follow-records.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import { createPauses } from "./create-pauses.ts";
 import { readOutput } from "./prompt-tokens.ts";
 
 export interface TranscriptOptions {
@@ -23,7 +23,7 @@ export async function writeTranscript(
   messages: readonly ModelMessage[],
   { maxTokens, maxParts, countText }: TranscriptOptions,
 ): Promise<Transcript> {
-  const pause = createPauses();
+  const pause = createTurns();
   /** With the number of messages before the first that is whole in it. */
   const parts: { readonly text: string; readonly before: number }[] = [];
   let lines: string[] = [];

@@ -68,33 +68,6 @@ describe("the file", () => {
     store.close();
   });
 
-  it("takes a base of the first version, and reads its documents anew", async () => {
-    const file = join(folder, "kb.db");
-    const path = join(folder, "a.md");
-    writeFileSync(path, "cormorant");
-    await using made = await openKnowledgeBase(file);
-    await made.add(path);
-    await made.addText({ uri: "half", text: "half" });
-    await made.close();
-    const db = new DatabaseSync(file);
-    db.exec(`
-      DROP INDEX documents_by_collection;
-      ALTER TABLE documents DROP COLUMN root;
-      ALTER TABLE documents DROP COLUMN stamp;
-      CREATE INDEX documents_by_collection ON documents (collection, uri);
-      ALTER TABLE totals DROP COLUMN generation;
-      DROP TABLE notes;
-      UPDATE documents SET hash = '' WHERE uri = 'half';
-      PRAGMA user_version = 1;
-    `);
-    db.close();
-    await using opened = await openKnowledgeBase(file);
-    expect((await opened.search("cormorant")).map(({ uri }) => uri)).toEqual([path]);
-    expect(await opened.stats()).toMatchObject({ documents: 1, chunks: 1, bytes: 9 });
-    expect(await opened.add(path)).toMatchObject({ updated: 1 });
-    expect(await opened.add(path)).toMatchObject({ unchanged: 1 });
-  });
-
   it("keeps what it was given", async () => {
     const file = join(folder, "new", "kb.db");
     await using first = await openKnowledgeBase(file);

@@ -2,8 +2,9 @@
  * A knowledge base in one file: documents go in, passages that answer a question come out. Several processes may use one
  * file at once. It knows no agent and no model.
  *
- * Invariants: what was added is found until it is removed, or an import sees that its file has changed or is gone; an import that ends early leaves what it
- * had done; a question is data and never fails for what stands in it.
+ * Invariants: what was added is found until it is removed, or an import sees that its file has changed into what cannot be
+ * read, or is gone and was found by an import of the folder; an import that ends early leaves what it had done; a question
+ * is data and never fails for what stands in it.
  */
 import { hash } from "node:crypto";
 import { stat } from "node:fs/promises";

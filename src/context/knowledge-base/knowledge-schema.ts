@@ -14,7 +14,7 @@ import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
 /** "LOKB", so that neither a store nor another program's database is taken for a base. */
 const APPLICATION_ID = 0x4c_4f_4b_42;
-const VERSION = 2;
+const VERSION = 1;
 /** How often a file is tried that another process is just making. */
 const RETRY_MS = 25;
 /** How long SQLite itself waits for another process, and nothing else goes on; after it we wait and let others go on. */
@@ -29,7 +29,10 @@ const BLOCKED_MS = 50;
  * - `terms` holds no text, only what our own tokens occur where; `ascii` takes them as they are. `scope` has the key of
  *   the collection, so that a search in one of them reads no other.
  */
-const DOCUMENTS = `
+const TABLES = `
+-- What whoever keeps the base has noted about it.
+CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE documents (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
   uri TEXT UNIQUE,
@@ -45,15 +48,6 @@ CREATE TABLE documents (
   stamp TEXT NOT NULL
 ) STRICT;
 CREATE INDEX documents_by_collection ON documents (collection, uri);
-`;
-
-/** What whoever keeps the base has noted about it. */
-const NOTES = "CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;";
-
-const TABLES = `
-${NOTES}
-CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
-${DOCUMENTS}
 CREATE TABLE chunks (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
   document INTEGER NOT NULL,
@@ -74,21 +68,6 @@ CREATE VIRTUAL TABLE terms USING fts5(
 -- The weights of title, headings and body; the scope has none.
 INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0, 0.0)');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(terms, 'row');
-`;
-
-/** Without their hash, documents are read anew the next time they are added. Those that were not whole are left out. */
-const FROM_VERSION_1 = `
-${NOTES}
-DROP INDEX documents_by_collection;
-ALTER TABLE documents RENAME TO documents_1;
-${DOCUMENTS}
-INSERT INTO documents
-  SELECT key, iif(hash = '', NULL, uri), collection, title, format, bytes, modified_at,
-    iif(hash = '', 0, indexed_at), '', chunks, NULL, '' FROM documents_1;
-DROP TABLE documents_1;
-ALTER TABLE totals ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
-UPDATE totals SET (documents, chunks, bytes) =
-  (SELECT count(*), coalesce(sum(chunks), 0), coalesce(sum(bytes), 0) FROM documents WHERE uri IS NOT NULL);
 `;
 
 /** Throws one of the codes of the store. */
@@ -116,7 +95,7 @@ function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): Databas
     // What a crash of the machine may take is read again from the documents.
     db.exec("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
     db.exec("PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST");
-    if (readPragma(db, "user_version") < VERSION) makeTables(db, file);
+    if (readPragma(db, "user_version") === 0) makeTables(db, file);
     if (!inMemory && statSync(file).size <= maxCheckBytes) assertSound(db, file);
     return db;
   } catch (error) {
@@ -139,15 +118,13 @@ function assertOurs(db: DatabaseSync, file: string): void {
     );
 }
 
-/** Those of a new file, or the newer ones of an older file. */
 function makeTables(db: DatabaseSync, file: string): void {
   db.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been quicker.
     assertOurs(db, file);
-    const version = readPragma(db, "user_version");
-    if (version < VERSION) {
-      db.exec(version === 0 ? TABLES : FROM_VERSION_1);
+    if (readPragma(db, "user_version") === 0) {
+      db.exec(TABLES);
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
     }
     db.exec("COMMIT");

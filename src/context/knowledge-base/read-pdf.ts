@@ -6,6 +6,7 @@
  */
 import { Worker } from "node:worker_threads";
 import { fromPlainError, type PlainError } from "../../log/sqlite/failure.ts";
+import { limitTimer } from "../../models/call-watch.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
@@ -90,7 +91,7 @@ export class PdfReader {
       );
     };
     const looking = setInterval(look, LOOK_MS);
-    const timer = setTimeout(onTime, maxPdfMs);
+    const timer = setTimeout(onTime, limitTimer(maxPdfMs));
     worker.on("message", onMessage).on("error", onError).on("exit", onExit);
     signal?.addEventListener("abort", onAbort, { once: true });
     worker.ref();

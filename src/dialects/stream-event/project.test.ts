@@ -36,11 +36,14 @@ it("without text it is the same less the text, at the same records", () => {
   );
 });
 
+function at(event_id: number, node_id: string, event: StampedRecord["event"]): StampedRecord {
+  return { envelope: { session_id: "s", run_id: "r", node_id, event_id, ts: event_id * 1000 }, event };
+}
+
+const inOneNode = (...events: readonly StampedRecord["event"][]): readonly StampedRecord[] =>
+  events.map((event, index) => at(index + 1, "a", event));
+
 it("text makes held calls known, also to those who do not want the text", () => {
-  const at = (event_id: number, node_id: string, event: StampedRecord["event"]): StampedRecord => ({
-    envelope: { session_id: "s", run_id: "r", node_id, event_id, ts: event_id * 1000 },
-    event,
-  });
   const records = [
     at(1, "a", { type: "tool_call", call_id: "c1", name: "add", arguments: {} }),
     at(2, "b", { type: "message_chunk", content: "x", id: "think" }),
@@ -48,4 +51,45 @@ it("text makes held calls known, also to those who do not want the text", () => 
   ];
   // After the text of the other node run, which came later.
   expect(project(records, { text: false }).events).toMatchObject([[], [], [{ type: "tool_calls_start", ts: 2 }]]);
+});
+
+it("a call that was never made has no result, whatever came of its arguments", () => {
+  const chunk = { type: "tool_call_chunk", name: "add", arguments_delta: "{" } as const;
+  const end = { type: "tool_end", name: "add", result: "no", is_error: true } as const;
+  const { events } = project(
+    inOneNode(
+      { ...chunk, call_id: "c1" },
+      { ...chunk, call_id: "c2" },
+      { type: "tool_call", call_id: "c2", name: "add", arguments: {} },
+      { ...chunk, call_id: "c2" },
+      { ...end, call_id: "c1" },
+      { ...end, call_id: "c2" },
+      { ...end, call_id: "c3" },
+      end,
+    ),
+  );
+  // One nobody has heard anything of came from elsewhere, and is passed on.
+  expect(events.flat().map((event) => [event.type, "tool_call_id" in event ? event.tool_call_id : ""])).toEqual([
+    ["tool_calls_start", ""],
+    ["tool_result", "c2"],
+    ["tool_result", "c3"],
+    ["tool_result", "call_8"],
+  ]);
+});
+
+it("a summary is no round, and more calls than one frame holds are of one round", () => {
+  const ids = Array.from({ length: 2500 }, (_, n) => `c${n}`);
+  const { events } = project(
+    inOneNode(
+      { type: "llm_start", llm_call_id: "a.summary.0", purpose: "summary" },
+      { type: "llm_end", llm_call_id: "a.summary.0", purpose: "summary", finish_reason: "stop" },
+      { type: "error", message: "no" },
+      { type: "llm_start", llm_call_id: "a.0" },
+      ...ids.map((call_id) => ({ type: "tool_call", call_id, name: "add", arguments: {} }) as const),
+      { type: "llm_end", llm_call_id: "a.0", finish_reason: "tool_calls" },
+    ),
+  );
+  const told = events.flat();
+  expect(told.map((event) => ("iteration" in event ? event.iteration : undefined))).toEqual([0, 1, 1, 1]);
+  expect(told.flatMap((event) => ("tool_calls" in event ? event.tool_calls : [])).map(({ id }) => id)).toEqual(ids);
 });

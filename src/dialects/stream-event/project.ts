@@ -43,14 +43,17 @@ interface StreamEventFold {
   lastTs: number;
   /** The round each call was announced in, until it is done: other nodes may be further by then. */
   readonly rounds: Map<string, number>;
+  /** Calls that are not done: false while only pieces of their arguments have come, and nobody was told of them. */
+  readonly made: Map<string, boolean>;
   /** Ids given to calls that have none, by tool name. */
   readonly madeIds: Map<string, string[]>;
   readonly answered: StreamedAnswer;
 }
 
 const MAX_REMEMBERED = 10_000;
-/** Calls announced together. */
+/** Calls in one frame, and calls of one node run that wait to be announced. */
 const MAX_ANNOUNCED = 1000;
+const MAX_HELD = 10_000;
 const NOTHING: readonly StreamEventFrame[] = [];
 
 export interface StreamEventProjection {
@@ -82,6 +85,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
         pending: new Map(),
         lastTs: 0,
         rounds: new Map(),
+        made: new Map(),
         madeIds: new Map(),
         answered: new StreamedAnswer(),
       };
@@ -90,6 +94,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
       const { type } = event;
       fold.ts = envelope.ts ?? fold.ts;
       countRound(fold, type, event as unknown as JsonObject);
+      if (type === "tool_call_chunk") noteBegun(fold, event as EventOf<"tool_call_chunk">);
       if (fold.pending.size === 0 || type === "tool_call" || type === "tool_call_chunk") return NOTHING;
       // A call must be announced before anything is told of it, in whatever node run that happens.
       if (type === "reply" || type === "run_end" || type.startsWith("tool_"))
@@ -111,10 +116,11 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
 }
 
 /**
- * A round is one model call that came to its end: tries that failed are none. Where a stream does not show model calls, it
- * is one run of the node `think`.
+ * A round is one model call that came to its end: tries that failed are none, nor are summaries of what the model is to
+ * read. Where a stream does not show model calls, it is one run of the node `think`.
  */
 function countRound(fold: StreamEventFold, type: string, event: JsonObject): void {
+  if ((type === "llm_start" || type === "llm_end") && event["purpose"] === "summary") return;
   if (type === "llm_start") fold.countsModelCalls = true;
   if (type === "llm_end" ? isWhole(event) : !fold.countsModelCalls && type === "node_exit" && event["id"] === "think")
     fold.iteration++;
@@ -124,23 +130,27 @@ function isWhole({ finish_reason, error }: JsonObject): boolean {
   return error === undefined && finish_reason !== "error" && finish_reason !== "cancelled";
 }
 
+/** The model may break off before the call is made: then it has an end, and no beginning that was told. */
+function noteBegun({ made }: StreamEventFold, { call_id }: EventOf<"tool_call_chunk">): void {
+  if (call_id !== undefined && !made.has(call_id) && made.size < MAX_REMEMBERED) made.set(call_id, false);
+}
+
 function announce(fold: StreamEventFold, node: string): readonly StreamEventFrame[] {
   const pending = fold.pending.get(node);
   if (pending === undefined) return NOTHING;
   fold.pending.delete(node);
   fold.held.count--;
   for (const { id } of pending.calls) if (fold.rounds.size < MAX_REMEMBERED) fold.rounds.set(id, fold.iteration);
-  const fields = { iteration: fold.iteration, tool_calls: pending.calls as unknown as Json };
+  const envelope = pending.extra === undefined ? {} : { ext: { "stream-event": pending.extra } };
   const now = fold.ts;
   fold.ts = Math.max(pending.ts, fold.lastTs);
-  const frame = createFrame(
-    fold,
-    pending.extra === undefined ? {} : { ext: { "stream-event": pending.extra } },
-    "tool_calls_start",
-    fields,
-  );
+  const frames: StreamEventFrame[] = [];
+  for (let at = 0; at < pending.calls.length; at += MAX_ANNOUNCED) {
+    const calls = pending.calls.slice(at, at + MAX_ANNOUNCED) as unknown as Json;
+    frames.push(createFrame(fold, envelope, "tool_calls_start", { iteration: fold.iteration, tool_calls: calls }));
+  }
   fold.ts = now;
-  return [frame];
+  return frames;
 }
 
 function createFrame(
@@ -257,8 +267,10 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
         fold.pending.set(node, pending);
         fold.held.count++;
       }
-      pending.calls.push({ id: makeId(fold, event, record), name: event.name });
-      return pending.calls.length < MAX_ANNOUNCED ? [] : announce(fold, node);
+      const id = makeId(fold, event, record);
+      pending.calls.push({ id, name: event.name });
+      if (fold.made.has(id) || fold.made.size < MAX_REMEMBERED) fold.made.set(id, true);
+      return pending.calls.length < MAX_HELD ? [] : announce(fold, node);
     },
     {
       loses: ["arguments", "description", "index", "raw_arguments"],
@@ -275,6 +287,9 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
     "tool_result",
     (fold, event, record) => {
       const id = takeId(fold, event, record);
+      const isMade = fold.made.get(id) !== false;
+      fold.made.delete(id);
+      if (!isMade) return NOTHING;
       const iteration = fold.rounds.get(id) ?? fold.iteration;
       fold.rounds.delete(id);
       return [
@@ -283,7 +298,7 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
     },
     {
       loses: ["is_error", "output", "error_code", "duration_ms"],
-      note: "the name comes back from the announcement",
+      note: "the name comes back from the announcement; a call that was never made, since the model broke off within its arguments, has none",
       back: ({ call_id, name, result }) => ({
         type: "tool_end",
         ...(call_id === undefined ? {} : { call_id }),

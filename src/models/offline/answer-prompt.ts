@@ -8,7 +8,14 @@ import { answerFromPassages } from "./answer-passages.ts";
 import { hasContent } from "./content-words.ts";
 import { findAskedError } from "./asked-error.ts";
 import type { Errand, Language, Phrase } from "./errand.ts";
-import { type FoundErrands, listAbilities, MAX_ERRANDS, READ_CHARACTERS, readErrands } from "./find-errands.ts";
+import {
+  type FoundErrands,
+  isFiller,
+  listAbilities,
+  MAX_ERRANDS,
+  READ_CHARACTERS,
+  readErrands,
+} from "./find-errands.ts";
 import { isQuestion, knowledge, nameSource, readSteps, SEARCH_TOOL, searchFor } from "./knowledge.ts";
 import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
 import { type GivenContext, readPassages } from "./read-passages.ts";
@@ -192,12 +199,12 @@ function isBlank(rest: string): boolean {
 }
 
 /** What else was asked for beside a search and what is made of it: it is not passed over. */
-function sayUnread({ errands, rest }: FoundErrands, { language }: Reading): readonly string[] {
+function sayUnread({ errands, unread }: FoundErrands, { language }: Reading): readonly string[] {
   if (!errands.some(({ isMaterial }) => isMaterial === true)) return [];
-  const left = rest
+  const left = unread
     .split(/[;；,，。！？!?\n]|\.(?=\s|$)/)
     .map((part) => part.trim().replace(/^(?:and|then|also|please|并且?|然后|再|请|接着)\s{0,4}/i, ""))
-    .filter((part) => hasContent(part) && !/^(?:根据|按照)[它他]$/.test(part))
+    .filter((part) => hasContent(part) && !isFiller(part) && !/^(?:根据|按照)[它他]$/.test(part))
     .slice(0, MAX_NAMED);
   if (left.length === 0) return [];
   return [

@@ -25,6 +25,8 @@ export interface FoundErrands {
   readonly leftOut: readonly Errand[];
   /** The message without the words of what was found in it, facts excepted. */
   readonly rest: string;
+  /** The same without facts. */
+  readonly unread: string;
 }
 
 export function findErrands(message: string, lists: readonly KnownList[] = []): readonly Errand[] {
@@ -47,14 +49,15 @@ export function readErrands(message: string, lists: readonly KnownList[]): Found
   }
   const facts = findFacts(text);
   found.push(...facts);
-  const isPlain = message.length <= READ_CHARACTERS && isFiller(facts.reduce(blank, text));
+  const unread = facts.reduce(blank, text);
+  const isPlain = message.length <= READ_CHARACTERS && isFiller(unread);
   // Whoever is asked after all is done is not asked.
   const isLast = found.every(({ at }) => at <= (asking?.at ?? 0));
   const placed = found
     .map((one) => (one.isFirst === true || (one === asking && isLast) ? { ...one, at: -1 } : one))
     .map((one) => (isPlain ? one : spareFile(one)));
   placed.sort((a, b) => a.at - b.at);
-  return { errands: placed.slice(0, MAX_ERRANDS), leftOut: placed.slice(MAX_ERRANDS), rest: text };
+  return { errands: placed.slice(0, MAX_ERRANDS), leftOut: placed.slice(MAX_ERRANDS), rest: text, unread };
 }
 
 function pickErrands(text: string, lists: readonly KnownList[]): readonly FoundErrand[] {
@@ -87,7 +90,7 @@ function areTogether(one: FoundErrand, other: FoundErrand): boolean {
 const FILLER =
   /^(?:[\s;,.!?:()•*，。！？；：、（）-]|\d{1,2}[.)、]|(?:please|kindly|and|then|also|now|next|first|second|third|finally|lastly|afterwards|after that|ok|okay|yes|hi|hello|hey|thanks|thank you|so|just|go ahead|can you|could you|would you|will you|for me|right now|right away|immediately|again|too|as well|what|what['’]s|is|how much|much|the|a|tell me|give me|calculate|compute|evaluate|me|it)\b|请|你|您|能|帮我|帮忙|麻烦|给我|然后|再|接着|并且?|同时|最后|首先|先|现在|也|还有|以及|和|就|直接|马上|立即|立刻|一下|好的?|之后|吧|谢谢|计算|算|等于|多少|是|出|得|吗)*$/i;
 
-function isFiller(rest: string): boolean {
+export function isFiller(rest: string): boolean {
   return FILLER.test(rest);
 }
 

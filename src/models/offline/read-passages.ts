@@ -48,10 +48,12 @@ function readHead(about: string): Pick<FoundPassage, "title" | "where" | "score"
   return { title, where: where.replace(SCORE, ""), ...(score === undefined ? {} : { score: Number(score) }) };
 }
 
-/** The agent's words, before the passages it has found for the question, or in place of them. */
-const PREAMBLE = "Passages that were found for the user's question";
-const NOTHING = "A search of the documents found nothing for this question.";
-const FAILED = "The search of the documents failed.";
+/** The agent's words, before the passages it has found for the question, or in place of them. It takes them from here. */
+export const CONTEXT_WORDS = {
+  found: "Passages that were found for the user's question",
+  nothing: "A search of the documents found nothing for this question.",
+  failed: "The search of the documents failed.",
+} as const;
 
 /** What a search before the question came to, where there was one. */
 export interface GivenContext {
@@ -61,8 +63,9 @@ export interface GivenContext {
 }
 
 export function findContext(system: string): GivenContext {
-  const at = system.indexOf(PREAMBLE);
+  const at = system.indexOf(CONTEXT_WORDS.found);
   if (at >= 0) return { text: system.slice(at), outcome: "found" };
   const lines = new Set(system.split("\n"));
-  return { text: "", outcome: lines.has(NOTHING) ? "nothing" : lines.has(FAILED) ? "failed" : "none" };
+  const isFailed = lines.has(CONTEXT_WORDS.failed);
+  return { text: "", outcome: lines.has(CONTEXT_WORDS.nothing) ? "nothing" : isFailed ? "failed" : "none" };
 }

@@ -1,4 +1,6 @@
 // The backlog against a list that is searched in the plainest way.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { SAMPLES } from "../../../test/sampling.ts";
@@ -43,4 +45,20 @@ it("keeps its order over thousands", () => {
   const all = Array.from({ length: 5000 }, (_, index) => index);
   for (const value of all) backlog.push(value, { bytes: 1, canGo: value % 2 === 0 });
   expect(all.map(() => backlog.shift())).toEqual(all);
+});
+
+it("lets go of what was taken out", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const backlog = new Backlog<object>(10, 10);
+  const taken = ((): WeakRef<object> => {
+    backlog.push({}, { bytes: 1, canGo: false });
+    backlog.push({}, { bytes: 1, canGo: false });
+    return new WeakRef(backlog.shift() ?? {});
+  })();
+  // A reference that was looked at holds until the next turn.
+  await new Promise(setImmediate);
+  collectGarbage();
+  expect(taken.deref()).toBeUndefined();
+  expect(backlog.clear()).toBe(1);
 });

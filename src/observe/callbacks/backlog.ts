@@ -14,7 +14,8 @@ const MAX_SPENT = 1024;
 export class Backlog<T> {
   readonly #maxItems: number;
   readonly #maxBytes: number;
-  #items: Item<T>[] = [];
+  /** Those before the head are gone. */
+  #items: (Item<T> | undefined)[] = [];
   #head = 0;
   #bytes = 0;
   /** Those that can go. */
@@ -42,7 +43,8 @@ export class Backlog<T> {
       this.clear();
       return undefined;
     }
-    this.#head++;
+    // What was told is not kept until the list is made anew.
+    this.#items[this.#head++] = undefined;
     this.#bytes -= item.bytes;
     if (item.canGo) this.#spare--;
     if (this.#head >= MAX_SPENT) {
@@ -69,7 +71,7 @@ export class Backlog<T> {
 
   /** The newest of them. */
   #dropSpare(): void {
-    const at = this.#items.findLastIndex(({ canGo }) => canGo);
+    const at = this.#items.findLastIndex((item) => item?.canGo === true);
     const [gone] = this.#items.splice(at, 1);
     this.#bytes -= gone?.bytes ?? 0;
     this.#spare--;

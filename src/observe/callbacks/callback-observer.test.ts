@@ -263,6 +263,19 @@ describe("a callback that misbehaves", () => {
     expect(warn.mock.calls[0]?.[0]).toMatchObject({ code: "callback_failed", cause: { message: "one" } });
   });
 
+  it("is warned of each kind of trouble, and told how many events it missed", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const observer = createCallbackObserver([{ onEvent: () => fail("one") }], { maxBacklog: 1 });
+    show(observer);
+    await observer.flush();
+    show(observer);
+    await observer.flush();
+    const [full, failed, caughtUp, ...more] = warn.mock.calls.map(([error]) => error);
+    expect([full, failed]).toMatchObject([{ code: "callback_backlog_full" }, { code: "callback_failed" }]);
+    expect([caughtUp, more]).toMatchObject([{ details: { dropped: TYPES.length - 1 } }, []]);
+    expect(observer.dropped).toBe(2 * (TYPES.length - 1));
+  });
+
   it("and takes its time is told one event after the other", async () => {
     let going = 0;
     const told: string[] = [];

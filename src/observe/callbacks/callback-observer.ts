@@ -9,6 +9,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { BoundedMap, type LoomError } from "../../protocol/index.ts";
 import { assertLimit, assertTime } from "../assert-limit.ts";
 import type { ObservedRun, Observer } from "../observer.ts";
+import { waitFor } from "../wait-for.ts";
 import type { Callback } from "./callback.ts";
 import { CallbackLane, type InContext } from "./callback-lane.ts";
 import { createPayloadProjection } from "./project-payloads.ts";
@@ -30,7 +31,7 @@ export interface CallbackOptions {
   readonly textDelta?: boolean;
   /**
    * Told what callbacks throw (`callback_failed`), that they hang, and of drops: when they begin, and how many they were
-   * when the callback has caught up. Without it there is one warning for each callback.
+   * when the callback has caught up. Without it there is one warning of each kind for each callback.
    */
   readonly onError?: (error: LoomError) => void;
 }
@@ -46,13 +47,11 @@ export interface CallbackObserver extends Observer {
   close(): void;
 }
 
-const CALLBACK_DEFAULTS = { maxBacklog: 1000, maxBacklogBytes: 8 * 1024 * 1024, timeoutMs: 30_000, flushMs: 5000 };
+const CALLBACK_DEFAULTS = { maxBacklog: 1000, maxBacklogBytes: 8 * 1024 * 1024, timeoutMs: 30_000 };
+export const DEFAULT_FLUSH_MS = 5000;
 
 /** Runs that were asked for and have not begun; the oldest is forgotten, and told outside of its context. */
 const MAX_EXPECTED_RUNS = 10_000;
-
-/** What comes by the thousand and makes no difference to any event. */
-const IGNORED: ReadonlySet<string> = new Set(["tool_call_chunk"]);
 
 export function createCallbackObserver(
   callbacks: readonly Callback[],
@@ -64,7 +63,6 @@ export function createCallbackObserver(
   const expected = new BoundedMap<InContext>(MAX_EXPECTED_RUNS);
   return {
     name: "callbacks",
-    ignores: IGNORED,
     expectRun(run) {
       expected.set(keyOf(run), AsyncLocalStorage.snapshot());
     },
@@ -88,7 +86,10 @@ export function createCallbackObserver(
     get isTelling() {
       return lanes.some((lane) => lane.isTelling);
     },
-    flush: async (timeoutMs = CALLBACK_DEFAULTS.flushMs) => flush(lanes, assertTime("timeoutMs", timeoutMs, 0)),
+    flush: async (timeoutMs = DEFAULT_FLUSH_MS) => {
+      const time = assertTime("timeoutMs", timeoutMs, 0);
+      return waitFor(Promise.all(lanes.map((lane) => lane.idle())), time);
+    },
     close() {
       for (const lane of lanes) lane.close();
     },
@@ -119,24 +120,15 @@ export function createLanes(
   });
 }
 
-/** Says it once: a callback that fails does so again and again. */
+/** Says each thing once: a callback that fails does so again and again. That events are dropped, and how many, are two. */
 function createWarning(): (error: LoomError) => void {
-  let isWarned = false;
+  const told = new Set<string>();
   return (error) => {
-    if (isWarned) return;
-    isWarned = true;
+    const kind = `${error.code} ${"dropped" in error.details}`;
+    if (told.has(kind)) return;
+    told.add(kind);
     process.emitWarning(error);
   };
-}
-
-async function flush(lanes: readonly CallbackLane[], timeoutMs: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer =
-    timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => resolve(false), Math.ceil(timeoutMs));
-  void Promise.all(lanes.map((lane) => lane.idle())).then(() => resolve(true));
-  const isDone = await promise;
-  clearTimeout(timer);
-  return isDone;
 }
 
 function keyOf({ sessionId, runId = "" }: ObservedRun): string {

@@ -6,6 +6,7 @@
  * everything that is told has its secrets taken out. A logger that fails costs its lines, which are counted, and nothing else.
  */
 import type { EventType } from "../../protocol/index.ts";
+import { assertLimit } from "../assert-limit.ts";
 import { loadPackage } from "../load-package.ts";
 import type { Observer, RunObserver } from "../observer.ts";
 import { shield } from "../shield.ts";
@@ -66,6 +67,7 @@ const INERT: RunObserver = { take: () => undefined, close: () => undefined };
 /** Refused as `missing_package` where no logger is given and pino is not installed. */
 export async function createLogObserver(options: LogOptions = {}): Promise<LogObserver> {
   const { level = "info", contents = false, maxContentCharacters = 2000 } = options;
+  assertLimit("maxContentCharacters", maxContentCharacters, 0);
   const logger = options.logger ?? (await makeLogger(level));
   const redactor = createRedactor(options.redact);
   let failed = 0;

@@ -125,6 +125,30 @@ describe("the lines of a run", () => {
     ]);
   });
 
+  it("give no call the tokens of another, and tell summaries apart", async () => {
+    const { observer, readLines } = await listen();
+    const run = observer.openRun(RUN);
+    const tokens = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+    for (const record of stamp(
+      { type: "llm_start", llm_call_id: "n.0", model: "big" },
+      { type: "llm_start", llm_call_id: "n.summary.0", model: "small", purpose: "summary" },
+      { type: "usage", ...tokens },
+      { type: "llm_end", llm_call_id: "n.0", finish_reason: "stop" },
+      { type: "usage", ...tokens, llm_call_id: "n.summary.0" },
+      { type: "llm_end", llm_call_id: "n.summary.0", finish_reason: "stop", purpose: "summary" },
+    ))
+      run.take(record, false);
+    expect(readLines().map(({ model, purpose, total_tokens }) => [model, purpose, total_tokens])).toEqual([
+      ["big", undefined, undefined],
+      ["small", "summary", 9],
+    ]);
+  });
+
+  it("have limits that are checked", async () => {
+    for (const maxContentCharacters of [-1, 1.5, Number.NaN])
+      await expect(listen({ maxContentCharacters })).rejects.toThrow(/maxContentCharacters/);
+  });
+
   it("hold contents where they are asked for, cut and without secrets", async () => {
     const { readLines } = await play({ contents: true, maxContentCharacters: 8 });
     const lines = readLines();

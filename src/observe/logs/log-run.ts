@@ -44,10 +44,9 @@ export class LogRun implements RunObserver {
   #hasPast = false;
   #isOpen = false;
   #isOver = false;
-  #model: string | undefined;
   readonly #askedAt = new BoundedMap<number>(MAX_OPEN);
   readonly #usage = new BoundedMap<Tokens>(MAX_OPEN);
-  readonly #attempts = new BoundedMap<number>(MAX_OPEN);
+  readonly #calls = new BoundedMap<EventOf<"llm_start">>(MAX_OPEN);
 
   constructor(run: ObservedRun, stage: LogStage) {
     this.#run = run;
@@ -88,16 +87,15 @@ export class LogRun implements RunObserver {
   #remember(event: LoomEvent): void {
     switch (event.type) {
       case "llm_start":
-        this.#model = event.model;
-        if (event.attempt !== undefined) this.#attempts.set(event.llm_call_id, event.attempt);
+        this.#calls.set(event.llm_call_id, event);
         return;
       case "usage":
-        this.#usage.set(event.llm_call_id ?? "", event);
+        // One that names no call may be of any: it is told with the run's end alone.
+        if (event.llm_call_id !== undefined) this.#usage.set(event.llm_call_id, event);
         return;
       case "llm_end":
         this.#usage.delete(event.llm_call_id);
-        this.#usage.delete("");
-        this.#attempts.delete(event.llm_call_id);
+        this.#calls.delete(event.llm_call_id);
         return;
       case "tool_approval":
         this.#askedAt.set(nameCall(event), this.#now ?? 0);
@@ -194,12 +192,14 @@ export class LogRun implements RunObserver {
 
   #tellModelCall(event: EventOf<"llm_end">, record: StampedRecord): void {
     const { llm_call_id } = event;
-    const tokens = this.#usage.get(llm_call_id) ?? this.#usage.get("");
+    const tokens = this.#usage.get(llm_call_id);
+    const begun = this.#calls.get(llm_call_id);
     const isFailed = event.error !== undefined || event.finish_reason === "error";
     this.#write(isFailed ? "warn" : "info", isFailed ? "model call failed" : "model call ended", record, {
       llm_call_id,
-      model: event.model ?? this.#model,
-      attempt: this.#attempts.get(llm_call_id),
+      model: event.model ?? begun?.model,
+      purpose: event.purpose ?? begun?.purpose,
+      attempt: begun?.attempt,
       finish_reason: event.finish_reason,
       duration_ms: event.duration_ms,
       prompt_tokens: tokens?.prompt_tokens,

@@ -123,6 +123,30 @@ describe("a summary", () => {
     expect(measure([exit, exit]).iterations).toBe(2);
     expect(measure([call("a", 1), exit, { type: "llm_end", llm_call_id: "a" }]).iterations).toBe(1);
   });
+
+  it("counts a summary as a call of its model, and as no round", () => {
+    const summary: Told = { type: "llm_start", llm_call_id: "n1.summary.0", model: "small", purpose: "summary" };
+    const { llm, iterations } = measure([
+      call("n1.0", 0),
+      { ...summary, at: 5, node: "n1" },
+      say("x", 10),
+      { type: "usage", prompt_tokens: 9, completion_tokens: 1, total_tokens: 10, llm_call_id: "n1.summary.0" },
+      { type: "llm_end", llm_call_id: "n1.summary.0", finish_reason: "stop", purpose: "summary", at: 50 },
+      { type: "llm_end", llm_call_id: "n1.0", finish_reason: "stop", at: 60 },
+      { type: "llm_end", llm_call_id: "n1.summary.1", model: "small", finish_reason: "stop", purpose: "summary" },
+    ]);
+    expect(iterations).toBe(1);
+    expect(llm).toMatchObject({ calls: 3, failed: 0, timeToFirstToken: { count: 1, sumMs: 10 } });
+    expect(llm.byModel["small"]).toMatchObject({ calls: 2, tokens: { total: 10 }, duration: { count: 1, sumMs: 45 } });
+  });
+
+  it("leaves out a call whose arguments broke off", () => {
+    const chunk: Told = { type: "tool_call_chunk", call_id: "c1", name: "add", arguments_delta: "{" };
+    const end: Told = { type: "tool_end", call_id: "c1", name: "add", result: "no", is_error: true };
+    expect(measure([chunk, end]).tools).toMatchObject({ calls: 0, failed: 0 });
+    const made: Told = { type: "tool_call", call_id: "c1", name: "add", arguments: {} };
+    expect(measure([chunk, made, chunk, end, end]).tools).toMatchObject({ calls: 1, failed: 1 });
+  });
 });
 
 describe("the first token", () => {

@@ -19,7 +19,9 @@ const UNNAMED = "unknown";
 interface ModelCall {
   readonly model: string;
   readonly since: number | undefined;
-  readonly node: string;
+  /** Undefined where what it says is in no record: a summary. */
+  readonly node: string | undefined;
+  readonly isRound: boolean;
   isOpen: boolean;
 }
 
@@ -55,6 +57,8 @@ export class RunMeter implements RunObserver {
   /** How many calls are open, by node run. */
   readonly #speaking: BoundedMap<number>;
   readonly #tools: BoundedMap<ToolCall>;
+  /** Calls of which only pieces of the arguments have come. */
+  readonly #begun: BoundedMap<true>;
   readonly #keys = new CallKeys();
 
   constructor(measures: Measures, maxOpenCalls: number = MAX_OPEN_CALLS) {
@@ -66,6 +70,7 @@ export class RunMeter implements RunObserver {
     this.#waiting = new BoundedMap(maxOpenCalls);
     this.#speaking = new BoundedMap(maxOpenCalls);
     this.#tools = new BoundedMap<ToolCall>(maxOpenCalls, forget);
+    this.#begun = new BoundedMap(maxOpenCalls);
   }
 
   take({ envelope, event }: StampedRecord, isPast: boolean): void {
@@ -75,8 +80,11 @@ export class RunMeter implements RunObserver {
         if (!this.#hasAnswer) this.#takeAnswer(event as EventOf<"message_chunk">, ts, isPast);
         if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
         return;
-      case "reasoning_chunk":
       case "tool_call_chunk":
+        this.#noteBegun(event as EventOf<"tool_call_chunk">);
+        if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
+        return;
+      case "reasoning_chunk":
         if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
         return;
       case "run_start":
@@ -169,38 +177,44 @@ export class RunMeter implements RunObserver {
   }
 
   #startModelCall(
-    { llm_call_id, model = UNNAMED }: EventOf<"llm_start">,
+    { llm_call_id, model = UNNAMED, purpose }: EventOf<"llm_start">,
     node: string,
     ts: number | undefined,
     isPast: boolean,
   ): void {
-    this.#showsModelCalls = true;
+    const isRound = purpose !== "summary";
+    if (isRound) this.#showsModelCalls = true;
     if (this.#models.get(llm_call_id)?.isOpen === true) return;
-    const call: ModelCall = { model, since: ts, node, isOpen: true };
+    const call: ModelCall = { model, since: ts, node: isRound ? node : undefined, isRound, isOpen: true };
     this.#models.set(llm_call_id, call);
+    if (!isPast) this.#measures.startModelCall(model);
+    if (isRound) this.#speak(node, call);
+  }
+
+  #speak(node: string, call: ModelCall): void {
     const speaking = (this.#speaking.get(node) ?? 0) + 1;
     this.#speaking.set(node, speaking);
     if (speaking === 1) this.#waiting.set(node, call);
     else this.#waiting.delete(node);
-    if (!isPast) this.#measures.startModelCall(model);
   }
 
   #endModelCall(event: EventOf<"llm_end">, ts: number | undefined, isPast: boolean): void {
-    const { llm_call_id, finish_reason, error, duration_ms } = event;
+    const { llm_call_id, finish_reason, error, duration_ms, purpose } = event;
     const known = this.#models.get(llm_call_id);
     if (known?.isOpen === false) return;
     const { model, since, node } = known ?? { model: event.model ?? UNNAMED, since: undefined, node: undefined };
+    const isRound = known?.isRound !== false && purpose !== "summary";
     // One that was forgotten has been counted when it began.
     const isNew = known === undefined && !this.#models.evicted;
-    if (known === undefined) this.#models.set(llm_call_id, { model, since, node: "", isOpen: false });
+    if (known === undefined) this.#models.set(llm_call_id, { model, since, node, isRound, isOpen: false });
     else known.isOpen = false;
     if (node !== undefined) this.#fallSilent(node);
     if (isPast) return;
     if (isNew) this.#measures.startModelCall(model);
     const isError = finish_reason === "error" || (error !== undefined && finish_reason !== "cancelled");
     this.#measures.endModelCall(model, isError, readElapsed(duration_ms) ?? readSpan(since, ts));
-    // As in 002's `iteration`: a try that failed is no round.
-    if (!isError && finish_reason !== "cancelled") this.#measures.addIteration();
+    // As in 002's `iteration`: a try that failed is no round, nor is a summary.
+    if (isRound && !isError && finish_reason !== "cancelled") this.#measures.addIteration();
   }
 
   #fallSilent(node: string): void {
@@ -215,6 +229,7 @@ export class RunMeter implements RunObserver {
       case "tool_call": {
         const made = event as EventOf<"tool_call">;
         const key = this.#keys.keyOf(made, "call");
+        this.#begun.delete(key);
         if (this.#tools.get(key)?.isOpen !== true) this.#openTool(key, made.name, isPast);
         return;
       }
@@ -250,13 +265,20 @@ export class RunMeter implements RunObserver {
 
   #endTool(event: EventOf<"tool_end">, ts: number | undefined, isPast: boolean): void {
     const key = this.#keys.keyOf(event, "end");
-    if (this.#tools.get(key)?.isOpen === false) return;
+    const known = this.#tools.get(key);
+    // The model broke off within its arguments: it was never made. So says the run's own summary.
+    if (known?.isOpen === false || (this.#begun.delete(key) && known === undefined)) return;
     const call = this.#findTool(key, event.name, isPast);
     call.isOpen = false;
     if (isPast) return;
     // Where it never ran there is no time it took.
     const elapsed = readElapsed(event.duration_ms) ?? readSpan(call.since, ts);
     this.#measures.endToolCall(call.name, event.is_error, elapsed);
+  }
+
+  #noteBegun({ call_id }: EventOf<"tool_call_chunk">): void {
+    if (call_id === undefined || this.#begun.has(call_id) || this.#tools.has(call_id)) return;
+    this.#begun.set(call_id, true);
   }
 
   #findTool(key: string, name: string | undefined, isPast: boolean): ToolCall {

@@ -7,6 +7,7 @@
  */
 import type { Context, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { BoundedMap, type EventType } from "../../protocol/index.ts";
+import { assertLimit } from "../assert-limit.ts";
 import { loadPackage } from "../load-package.ts";
 import { createRedactor, type RedactOptions } from "../logs/create-redactor.ts";
 import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
@@ -68,13 +69,16 @@ const INERT: RunObserver = { take: () => undefined, close: () => undefined };
 
 /** Refused as `missing_package` where `@opentelemetry/api` is not installed. */
 export async function createTraceObserver(options: TraceOptions = {}): Promise<Observer> {
+  const { captureContent = false, agentName, maxContentCharacters = 8000, maxExpectedRuns = 1000 } = options;
+  const { maxOpenSpans = 1000, maxEvents = 100 } = options;
+  for (const [name, limit] of Object.entries({ maxContentCharacters, maxOpenSpans, maxEvents }))
+    assertLimit(name, limit, 0);
+  assertLimit("maxExpectedRuns", maxExpectedRuns, 1);
   const { context, ROOT_CONTEXT, trace } = await loadPackage(
     "@opentelemetry/api",
     "to trace runs",
     () => import("@opentelemetry/api"),
   );
-  const { captureContent = false, agentName, maxContentCharacters = 8000, maxExpectedRuns = 1000 } = options;
-  const { maxOpenSpans = 1000, maxEvents = 100 } = options;
   const tracer = (options.tracer ?? (options.tracerProvider ?? trace).getTracer(TRACER_NAME)) as Tracer;
   const redactor = createRedactor(options.redact);
   const expected = new BoundedMap<Context>(maxExpectedRuns);

@@ -38,6 +38,8 @@ export const LOOM = {
   isResumed: "loom.run.resumed",
   nodeId: "loom.node.id",
   attempts: "loom.llm.attempts",
+  /** `summary`, where the call is not the run's own. */
+  purpose: "loom.llm.purpose",
   isCancelled: "loom.cancelled",
   /** Its end was not seen. */
   isIncomplete: "loom.incomplete",

@@ -13,6 +13,8 @@ export interface ModelCall {
   readonly span: OpenSpan;
   readonly nodeId: string;
   readonly startedAt: number;
+  /** What it says is in no record: a summary. */
+  readonly isSilent: boolean;
   attempts: number;
   firstChunkAt: number | undefined;
   inputTokens: number;
@@ -67,12 +69,15 @@ export class ModelCalls {
     if (siblings?.size === 0) this.#byNode.delete(call.nodeId);
   }
 
-  /** The only call that is going on in the node run of a record; undefined where several are. */
+  /** The only call that speaks in the node run of a record; undefined where several do. */
   findOnly({ envelope }: StampedRecord): ModelCall | undefined {
-    const siblings = this.#byNode.get(envelope.node_id ?? "");
-    if (siblings?.size !== 1) return undefined;
-    const [call] = siblings;
-    return call;
+    let only: ModelCall | undefined;
+    for (const call of this.#byNode.get(envelope.node_id ?? "") ?? []) {
+      if (call.isSilent) continue;
+      if (only !== undefined) return undefined;
+      only = call;
+    }
+    return only;
   }
 
   listFailed(nodeId: string): readonly ModelCall[] {

@@ -172,6 +172,36 @@ describe("the spans of a run", () => {
     expect(root?.status.code).toBe(0);
   });
 
+  it("are `chat` for summaries too, which say nothing in the run", async () => {
+    const { observer, readSpans } = await recordSpans();
+    const run = observer.openRun(RUN);
+    const id = "think-1.summary.0";
+    for (const record of stamp(
+      START,
+      { type: "llm_start", llm_call_id: id, model: "small", purpose: "summary" },
+      { type: "llm_start", llm_call_id: "think-1.0", model: "big" },
+      { type: "message_chunk", content: "x", id: "think" },
+      { type: "usage", llm_call_id: id, prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 },
+      { type: "llm_end", llm_call_id: id, finish_reason: "stop", purpose: "summary" },
+      { type: "llm_end", llm_call_id: "think-1.0", finish_reason: "stop" },
+      { type: "run_end", status: "cancelled", code: "cancelled" },
+    ))
+      run.take(record, false);
+    const names = ["loom.llm.purpose", "gen_ai.request.model", "gen_ai.usage.input_tokens"] as const;
+    const spans = readSpans();
+    expect(spans.map(({ name, attributes }) => [name, ...names.map((each) => attributes[each])])).toEqual([
+      ["chat small", "summary", "small", 7],
+      ["chat big", undefined, "big", undefined],
+      ["invoke_agent react", undefined, "big", 7],
+    ]);
+    expect(spans.map(({ attributes }) => attributes["gen_ai.request.stream"] ?? false)).toEqual([false, true, false]);
+  });
+
+  it("have limits that are checked", async () => {
+    for (const limit of ["maxContentCharacters", "maxOpenSpans", "maxEvents", "maxExpectedRuns"])
+      await expect(recordSpans({ [limit]: -1 })).rejects.toThrow(limit);
+  });
+
   it("belong to whoever expected them, unless too many others were expected since", async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     onTestFinished(() => context.disable());

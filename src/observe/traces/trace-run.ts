@@ -214,15 +214,19 @@ export class TraceRun implements RunObserver, SpanHost {
     }
     if (known !== undefined) this.#closeModelCall(known);
     const { provider, name } = readModelName(event.model ?? "");
-    this.#model ??= name === "" ? undefined : name;
-    root.set(GEN_AI.provider, provider);
-    root.set(GEN_AI.requestModel, this.#model);
+    const isSilent = event.purpose === "summary";
+    if (!isSilent) {
+      this.#model ??= name === "" ? undefined : name;
+      root.set(GEN_AI.provider, provider);
+      root.set(GEN_AI.requestModel, this.#model);
+    }
     const span = this.startSpan(name === "" ? "chat" : `chat ${name}`, true, {
       [GEN_AI.operation]: "chat",
       [GEN_AI.conversation]: this.#run.sessionId,
       ...(provider === undefined ? {} : { [GEN_AI.provider]: provider }),
       ...(name === "" ? {} : { [GEN_AI.requestModel]: name }),
       ...(envelope.node_id === undefined ? {} : { [LOOM.nodeId]: envelope.node_id }),
+      ...(event.purpose === undefined ? {} : { [LOOM.purpose]: event.purpose }),
       ...(this.#isCompacted ? { [GEN_AI.isCompacted]: true } : {}),
     });
     if (span === undefined) return;
@@ -231,6 +235,7 @@ export class TraceRun implements RunObserver, SpanHost {
       span,
       nodeId: envelope.node_id ?? "",
       startedAt: this.#now,
+      isSilent,
       attempts: 1,
       firstChunkAt: undefined,
       inputTokens: 0,

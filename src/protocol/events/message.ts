@@ -47,6 +47,11 @@ export const llm_start = defineEvent({
     llm_call_id: required(string, "Id of the model call", "模型调用 ID"),
     model: optional(string, "Which model", "模型"),
     attempt: optional(count, "0 for the first try", "第几次尝试，首次为 0"),
+    purpose: optional(
+      openSet("answer", "summary"),
+      "What for: the run itself when absent, or a summary of what the model is to read; that is no round of the agent",
+      "用途：缺省为运行本身；summary 为压缩上下文的摘要，不计入迭代",
+    ),
   },
 });
 
@@ -64,5 +69,10 @@ export const llm_end = defineEvent({
     error: optional(string, "What went wrong", "错误信息"),
     error_code: optional(string, "Stable code of the error", "错误代码"),
     duration_ms: optional(duration, "How long it took", "耗时（毫秒）"),
+    purpose: optional(
+      openSet("answer", "summary"),
+      "What for: the run itself when absent, or a summary of what the model is to read; that is no round of the agent",
+      "用途：缺省为运行本身；summary 为压缩上下文的摘要，不计入迭代",
+    ),
   },
 });

@@ -1,0 +1,72 @@
+/**
+ * Tells of the calls of a model that write a summary: a beginning before it is asked, what was paid, and an end. Each part
+ * of a summary and each try is a call.
+ *
+ * Invariant: an `llm_start` has its `llm_end`, whatever happens.
+ */
+import type { LanguageModel, ModelResult } from "../../models/model.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import type { FitEvent } from "./compressor.ts";
+
+export interface SummaryCallsOptions {
+  readonly model: LanguageModel;
+  /** What it gives for an `llm_start` is waited for. */
+  readonly tell: (event: FitEvent) => void | Promise<void>;
+  readonly createCallId: () => string;
+}
+
+const PURPOSE = { purpose: "summary" } as const;
+
+export class SummaryCalls {
+  readonly #tell: SummaryCallsOptions["tell"];
+  readonly #createCallId: () => string;
+  readonly #model: string;
+  #open: { readonly id: string; readonly since: number } | undefined;
+
+  constructor({ model, tell, createCallId }: SummaryCallsOptions) {
+    this.#tell = tell;
+    this.#createCallId = createCallId;
+    this.#model = `${model.provider}/${model.modelId}`;
+  }
+
+  /** Resolves when the model may be asked. */
+  async start(attempt: number): Promise<void> {
+    this.#end({ finish_reason: "error", error: "tried again" });
+    const id = this.#createCallId();
+    this.#open = { id, since: performance.now() };
+    await this.#tell({ type: "llm_start", llm_call_id: id, model: this.#model, attempt, ...PURPOSE });
+  }
+
+  end({ usage, finishReason }: ModelResult): void {
+    const { promptTokens, completionTokens, totalTokens } = usage;
+    if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
+      const prompt_tokens = promptTokens ?? 0;
+      const completion_tokens = completionTokens ?? 0;
+      void this.#tell({
+        type: "usage",
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: totalTokens ?? prompt_tokens + completion_tokens,
+        ...(this.#open === undefined ? {} : { llm_call_id: this.#open.id }),
+      });
+    }
+    this.#end({ finish_reason: finishReason });
+  }
+
+  fail(error: unknown): void {
+    const isOurs = isLoomError(error);
+    this.#end({
+      finish_reason: "error",
+      error: isOurs ? error.message : "the summary could not be written",
+      ...(isOurs ? { error_code: error.code } : {}),
+    });
+  }
+
+  #end(how: { readonly finish_reason: string; readonly error?: string; readonly error_code?: string }): void {
+    if (this.#open === undefined) return;
+    const { id, since } = this.#open;
+    this.#open = undefined;
+    const duration_ms = Math.max(0, Math.round(performance.now() - since));
+    void this.#tell({ type: "llm_end", llm_call_id: id, model: this.#model, ...how, duration_ms, ...PURPOSE });
+  }
+}
