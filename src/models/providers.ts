@@ -2,7 +2,7 @@
  * The providers that can be named, one row each: where its key and address come from, and the package that speaks to it.
  * Packages are optional and loaded when first asked for; a name that is not here is an OpenAI-compatible server.
  */
-import { LoomError } from "../protocol/index.ts";
+import { loadPackage } from "../protocol/load-package.ts";
 import type { LanguageModel } from "./model.ts";
 import { OfflineModel } from "./offline-model.ts";
 
@@ -35,7 +35,11 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       baseURL: "https://api.openai.com/v1",
       needsKey: true,
       async open({ model, ...connection }) {
-        const { createOpenAI } = await load("@ai-sdk/openai", () => import("@ai-sdk/openai"));
+        const { createOpenAI } = await loadPackage(
+          "@ai-sdk/openai",
+          "to use this model",
+          () => import("@ai-sdk/openai"),
+        );
         const openai = createOpenAI(drop(connection));
         // Servers that stand in for OpenAI know chat completions; few know the newer interface.
         const { hostname } = new URL(connection.baseURL ?? "");
@@ -51,7 +55,11 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       baseURL: "https://api.anthropic.com/v1",
       needsKey: true,
       async open({ model, baseURL = "", ...connection }) {
-        const { createAnthropic } = await load("@ai-sdk/anthropic", () => import("@ai-sdk/anthropic"));
+        const { createAnthropic } = await loadPackage(
+          "@ai-sdk/anthropic",
+          "to use this model",
+          () => import("@ai-sdk/anthropic"),
+        );
         // Other programs read the same variable and add the version themselves.
         const url = URL.parse(baseURL)?.pathname === "/" ? new URL("v1", baseURL).href : baseURL;
         return createAnthropic({ ...drop(connection), baseURL: url })(model);
@@ -86,21 +94,12 @@ async function openCompatible(
   name: string,
   { model, baseURL = "", ...connection }: Connection,
 ): Promise<LanguageModel> {
-  const { createOpenAICompatible } = await load("@ai-sdk/openai-compatible", () => import("@ai-sdk/openai-compatible"));
+  const { createOpenAICompatible } = await loadPackage(
+    "@ai-sdk/openai-compatible",
+    "to use this model",
+    () => import("@ai-sdk/openai-compatible"),
+  );
   return createOpenAICompatible({ name, baseURL, includeUsage: true, ...drop(connection) })(model);
-}
-
-async function load<T>(name: string, importIt: () => Promise<T>): Promise<T> {
-  try {
-    return await importIt();
-  } catch (error) {
-    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
-    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    // The package itself, or one that it needs beside it.
-    const missing = /package '([^']+)'/.exec(String(message))?.[1] ?? name;
-    const advice = `Install ${missing} to use this model: npm install ${missing}`;
-    throw new LoomError("missing_package", advice, { package: missing }, { cause: error });
-  }
 }
 
 /** Packages look into the environment for what is there and undefined. */

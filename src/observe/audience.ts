@@ -7,7 +7,7 @@
  */
 import type { Log } from "../log/log.ts";
 import type { StampedRecord } from "../protocol/index.ts";
-import type { ObservedRun, Observer, RunObserver } from "./observer.ts";
+import { INERT, keyOfRun, type ObservedRun, type Observer, type RunObserver } from "./observer.ts";
 import { catchLater, shield } from "./shield.ts";
 
 /** One run as all observers see it. Never throws. */
@@ -31,8 +31,6 @@ interface Seat {
   readonly fail: (error: unknown) => void;
   isClosed: boolean;
 }
-
-const INERT: RunObserver = { take: () => undefined, close: () => undefined };
 
 /** Who is shown what, by run. A seat is given up when its run is closed. */
 const SEATS = new WeakMap<Observer, WeakMap<Log, Map<string, Seat>>>();
@@ -84,7 +82,7 @@ export class Audience {
 
   /** Whether nobody here would see more of the run by another source. */
   isShown(log: Log, run: ObservedRun): boolean {
-    return this.observers.every((observer) => SEATS.get(observer)?.get(log)?.has(keyOf(run)) === true);
+    return this.observers.every((observer) => SEATS.get(observer)?.get(log)?.has(keyOfRun(run)) === true);
   }
 
   report(error: unknown): void {
@@ -101,7 +99,7 @@ export class Audience {
     const shown = shield(() => observer.openRun(run), fail);
     // One that does not want to see it keeps its seat: it is not asked again.
     const seat: Seat = { observer, ignores, run: shown ?? INERT, source, fail, isClosed: false };
-    if (source !== undefined) seatsOf(observer, source.log).set(keyOf(run), seat);
+    if (source !== undefined) seatsOf(observer, source.log).set(keyOfRun(run), seat);
     return [seat];
   }
 
@@ -114,7 +112,7 @@ export class Audience {
 
 /** What has not come by the other source shows that it has come to an end without a word: a session was taken over. */
 function isTaken(observer: Observer, run: ObservedRun, { log, lastMet }: LiveSource): boolean {
-  const seat = seatsOf(observer, log).get(keyOf(run));
+  const seat = seatsOf(observer, log).get(keyOfRun(run));
   if (seat?.source === undefined) return false;
   if (seat.source.firstMet <= lastMet && lastMet <= seat.source.lastMet) return true;
   clear(seat, run);
@@ -124,7 +122,7 @@ function isTaken(observer: Observer, run: ObservedRun, { log, lastMet }: LiveSou
 
 function clear(seat: Seat, run: ObservedRun): void {
   const seats = seat.source === undefined ? undefined : seatsOf(seat.observer, seat.source.log);
-  if (seats?.get(keyOf(run)) === seat) seats.delete(keyOf(run));
+  if (seats?.get(keyOfRun(run)) === seat) seats.delete(keyOfRun(run));
 }
 
 function closeSeat(seat: Seat, isLeft: boolean): void {
@@ -139,8 +137,4 @@ function seatsOf(observer: Observer, log: Log): Map<string, Seat> {
   let seats = logs.get(log);
   if (seats === undefined) logs.set(log, (seats = new Map<string, Seat>()));
   return seats;
-}
-
-function keyOf({ sessionId, runId }: ObservedRun): string {
-  return `${sessionId.length}:${sessionId}${runId === undefined ? "" : `:${runId}`}`;
 }

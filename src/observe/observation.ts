@@ -8,7 +8,7 @@ import type { Log, LogEntry } from "../log/log.ts";
 import { LoomError } from "../protocol/index.ts";
 import { assertLimit } from "./assert-limit.ts";
 import { Audience } from "./audience.ts";
-import type { ObservedRun, Observer } from "./observer.ts";
+import { keyOfRun, type ObservedRun, type Observer } from "./observer.ts";
 import { SessionWatch, type SessionWatchHost } from "./session-watch.ts";
 
 export interface ObservationOptions {
@@ -159,7 +159,7 @@ export class Observation {
   #claim(log: Log, sessionId: string, runId: string): () => void {
     let claims = CLAIMS.get(log);
     if (claims === undefined) CLAIMS.set(log, (claims = new Map<string, Observation>()));
-    const key = JSON.stringify([sessionId, runId]);
+    const key = keyOfRun({ sessionId, runId });
     if (!claims.has(key)) claims.set(key, this);
     return () => {
       if (claims.get(key) === this) claims.delete(key);
@@ -167,7 +167,7 @@ export class Observation {
   }
 
   #isFree(log: Log, sessionId: string, runId: string): boolean {
-    const owner = CLAIMS.get(log)?.get(JSON.stringify([sessionId, runId]));
+    const owner = CLAIMS.get(log)?.get(keyOfRun({ sessionId, runId }));
     return owner === undefined || owner === this;
   }
 }

@@ -34,3 +34,11 @@ export interface RunObserver {
   /** The last call. `isLeft`: the run is not over, but this process writes it no more (it waits for the user, say). */
   close(isLeft: boolean): void;
 }
+
+/** For a run that an observer has nothing to say of. */
+export const INERT: RunObserver = { take: () => undefined, close: () => undefined };
+
+/** What a run is found by in a map. */
+export function keyOfRun({ sessionId, runId }: ObservedRun): string {
+  return JSON.stringify([sessionId, runId]);
+}

@@ -8,7 +8,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { BoundedMap, type LoomError } from "../../protocol/index.ts";
 import { assertLimit, assertTime } from "../assert-limit.ts";
-import type { ObservedRun, Observer } from "../observer.ts";
+import { keyOfRun, type Observer } from "../observer.ts";
 import { waitFor } from "../wait-for.ts";
 import type { Callback } from "./callback.ts";
 import { CallbackLane, type InContext } from "./callback-lane.ts";
@@ -64,10 +64,10 @@ export function createCallbackObserver(
   return {
     name: "callbacks",
     expectRun(run) {
-      expected.set(keyOf(run), AsyncLocalStorage.snapshot());
+      expected.set(keyOfRun(run), AsyncLocalStorage.snapshot());
     },
     openRun(run) {
-      const key = keyOf(run);
+      const key = keyOfRun(run);
       const inContext = expected.get(key) ?? inOwnContext;
       expected.delete(key);
       const project = createPayloadProjection(text);
@@ -129,8 +129,4 @@ function createWarning(): (error: LoomError) => void {
     told.add(kind);
     process.emitWarning(error);
   };
-}
-
-function keyOf({ sessionId, runId = "" }: ObservedRun): string {
-  return `${sessionId.length}:${sessionId}${runId}`;
 }

@@ -7,8 +7,8 @@
  */
 import type { EventType } from "../../protocol/index.ts";
 import { assertLimit } from "../assert-limit.ts";
-import { loadPackage } from "../load-package.ts";
-import type { Observer, RunObserver } from "../observer.ts";
+import { loadPackage } from "../../protocol/load-package.ts";
+import { INERT, type Observer } from "../observer.ts";
 import { shield } from "../shield.ts";
 import { createRedactor, type RedactOptions } from "./create-redactor.ts";
 import { LogRun, type LogLine } from "./log-run.ts";
@@ -61,8 +61,6 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "data",
   "image",
 ]);
-
-const INERT: RunObserver = { take: () => undefined, close: () => undefined };
 
 /** Refused as `missing_package` where no logger is given and pino is not installed. */
 export async function createLogObserver(options: LogOptions = {}): Promise<LogObserver> {

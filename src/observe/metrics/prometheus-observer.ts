@@ -4,7 +4,7 @@
  * Invariant: the number of time series has a limit, whatever names models and callers invent. The first so many names
  * stay, since a counter that a scraper has seen must not go back.
  */
-import { loadPackage } from "../load-package.ts";
+import { loadPackage } from "../../protocol/load-package.ts";
 import type { Observer } from "../observer.ts";
 import { assertLimit } from "../assert-limit.ts";
 import { createLabelLimit, DEFAULT_MAX_LABELS, OTHER_LABEL } from "./label-names.ts";

@@ -8,9 +8,9 @@
 import type { Context, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { BoundedMap, type EventType } from "../../protocol/index.ts";
 import { assertLimit } from "../assert-limit.ts";
-import { loadPackage } from "../load-package.ts";
+import { loadPackage } from "../../protocol/load-package.ts";
 import { createRedactor, type RedactOptions } from "../logs/create-redactor.ts";
-import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
+import { INERT, keyOfRun, type Observer } from "../observer.ts";
 import { ContentWriter } from "./content-writer.ts";
 import { TraceRun } from "./trace-run.ts";
 
@@ -65,8 +65,6 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "image",
 ]);
 
-const INERT: RunObserver = { take: () => undefined, close: () => undefined };
-
 /** Refused as `missing_package` where `@opentelemetry/api` is not installed. */
 export async function createTraceObserver(options: TraceOptions = {}): Promise<Observer> {
   const { captureContent = false, agentName, maxContentCharacters = 8000, maxExpectedRuns = 1000 } = options;
@@ -98,11 +96,11 @@ export async function createTraceObserver(options: TraceOptions = {}): Promise<O
     ignores: IGNORED,
     expectRun(run) {
       const active = context.active();
-      if (active !== ROOT_CONTEXT) expected.set(keyOf(run), active);
+      if (active !== ROOT_CONTEXT) expected.set(keyOfRun(run), active);
     },
     openRun(run) {
       if (run.runId === undefined) return INERT;
-      const key = keyOf(run);
+      const key = keyOfRun(run);
       return new TraceRun(run, {
         ...common,
         takeExpected: () => takeOut(expected, key),
@@ -112,10 +110,6 @@ export async function createTraceObserver(options: TraceOptions = {}): Promise<O
       });
     },
   };
-}
-
-function keyOf({ sessionId, runId = "" }: ObservedRun): string {
-  return JSON.stringify([sessionId, runId]);
 }
 
 function takeOut<V>(map: Map<string, V>, key: string): V | undefined {

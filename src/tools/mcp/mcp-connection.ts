@@ -6,6 +6,7 @@
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { loadPackage } from "../../protocol/load-package.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { answerRequests } from "./answer-requests.ts";
 import { ChildTransport } from "./child-transport.ts";
@@ -221,14 +222,6 @@ async function importSdk() {
 }
 
 /** Throws `missing_package`. */
-export async function loadSdk(): Promise<Sdk> {
-  try {
-    return await importSdk();
-  } catch (error) {
-    const { code } = error as { readonly code?: unknown };
-    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    throw new LoomError("missing_package", `Install ${NAME} to use MCP servers: npm install ${NAME}`, {
-      package: NAME,
-    });
-  }
+export function loadSdk(): Promise<Sdk> {
+  return loadPackage(NAME, "to use MCP servers", importSdk);
 }

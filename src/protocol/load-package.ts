@@ -2,7 +2,7 @@
  * Loads a package that need not be there. Where it is missing, the error says what to install and what for; every other
  * failure of its loading is passed on as it is.
  */
-import { LoomError } from "../protocol/index.ts";
+import { LoomError } from "./loom-error.ts";
 
 export async function loadPackage<T>(name: string, purpose: string, importIt: () => Promise<T>): Promise<T> {
   try {
