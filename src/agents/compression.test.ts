@@ -1,14 +1,14 @@
 // Compression as an agent does it: what the model is sent changes, the log does not; and what was summarised once is used
 // again, by the next turn, by another process, and after a crash.
 import { describe, expect, it } from "vitest";
+import { cutLog } from "../../test/agents/cut-log.ts";
 import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
 import { answerOf, eventsOf, SESSION, setStage, type Stage } from "../../test/agents/stage.ts";
 import { readRecords } from "../engine/sender.contract.ts";
-import { createEntry, type Log, MemoryLog } from "../log/index.ts";
+import { MemoryLog } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../models/scripted-model.ts";
 import { ScriptedModel } from "../models/testing.ts";
-import type { StampedRecord } from "../protocol/index.ts";
 import { z } from "zod";
 import { defineTool } from "../tools/define-tool.ts";
 import { agent } from "./agent.ts";
@@ -66,15 +66,6 @@ async function askAll(stage: Stage, questions: readonly string[]): Promise<void>
 
 const questions = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `Question ${from + n}: ${LONG.repeat(6)}`);
-
-async function copyLog(records: readonly StampedRecord[]): Promise<Log> {
-  const log = new MemoryLog();
-  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
-  const entries = records.map((record) => createEntry(record));
-  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
-  await log.release(lease);
-  return log;
-}
 
 describe("an agent with compression", () => {
   it("sends a summary of the oldest turns, and the log keeps everything", async () => {
@@ -166,7 +157,7 @@ describe("an agent with compression", () => {
     const records = await readRecords(whole.log, SESSION);
     const summarised = records.findIndex(({ event }) => event.type === "compression_applied");
     // The summary is in the log, and the answer it was written for is not.
-    const log = await copyLog(records.slice(0, summarised + 1));
+    const log = await cutLog(records.slice(0, summarised + 1));
     const again = await setStage(work(14), { ...options, log });
     await expect.poll(() => again.session.liveRun).toBeUndefined();
     expect(answerOf(await again.read())).toContain("All is done.");

@@ -1,11 +1,12 @@
 // Kills an agent's process at every place a store can be left in, and starts it again: the run ends
 // as it would have ended, or by name; nothing that was done is done again, nothing that was said is said twice.
 import { describe, expect, it } from "vitest";
+import { cutLog } from "../../../test/agents/cut-log.ts";
 import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
 import { answerOf, eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
 import type { Session } from "../../engine/index.ts";
 import { readRecords } from "../../engine/sender.contract.ts";
-import { createEntry, MemoryLog } from "../../log/index.ts";
+import { MemoryLog } from "../../log/index.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { type EventOf, type Json, StateFold, type StampedRecord } from "../../protocol/index.ts";
 
@@ -54,15 +55,6 @@ function isJoined(records: readonly StampedRecord[], index: number): boolean {
   if (type === "node_exit") return before === "updates";
   if (type === "values") return before === "node_exit";
   return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
-}
-
-async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
-  const log = new MemoryLog();
-  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
-  const entries = records.map((record) => createEntry(record));
-  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
-  await log.release(lease);
-  return log;
 }
 
 function finalState(records: readonly StampedRecord[]): Json | undefined {

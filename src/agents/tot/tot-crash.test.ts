@@ -1,9 +1,10 @@
 // Kills a search's process at every place a store can be left in, and starts it again: the tree comes out the same, no
 // answer of the model that was read is asked for again, no tool runs twice, and no event of the tree is there twice.
 import { describe, expect, it } from "vitest";
-import { eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
+import { cutLog } from "../../../test/agents/cut-log.ts";
+import { eventsOf, setStage } from "../../../test/agents/stage.ts";
 import type { Session } from "../../engine/index.ts";
-import { createEntry, MemoryLog } from "../../log/index.ts";
+import { MemoryLog } from "../../log/index.ts";
 import { type EventOf, isJsonObject, type StampedRecord, type UpdatesEvent } from "../../protocol/index.ts";
 import type { TotOptions } from "./tot.ts";
 import { playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
@@ -58,15 +59,6 @@ function isJoined(records: readonly StampedRecord[], index: number): boolean {
   if (type === "node_exit") return before === "updates";
   if (type === "values") return before === "node_exit";
   return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
-}
-
-async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
-  const log = new MemoryLog();
-  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
-  const entries = records.map((record) => createEntry(record));
-  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
-  await log.release(lease);
-  return log;
 }
 
 /** Answers of the model that were read and kept. */

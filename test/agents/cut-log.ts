@@ -1,0 +1,14 @@
+/** A log that holds these records and nothing more, as a process left it that died after the last of them. */
+import { createEntry } from "../../src/log/entry.ts";
+import { MemoryLog } from "../../src/log/index.ts";
+import type { StampedRecord } from "../../src/protocol/index.ts";
+import { SESSION } from "./stage.ts";
+
+export async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
+  const log = new MemoryLog();
+  const lease = await log.acquire(SESSION, { holder: "dead", ttlMs: 1000 });
+  const entries = records.map((record) => createEntry(record));
+  await log.append({ sessionId: SESSION, epoch: lease.epoch, expectedLastId: 0, entries });
+  await log.release(lease);
+  return log;
+}
