@@ -107,7 +107,9 @@ describe("servers that do not start", () => {
 describe("without the library", () => {
   it("says what to install, and needs nothing where there are no servers", async () => {
     const program = `import { registerHooks } from "node:module";
-      registerHooks({ resolve: (name, context, next) => next(name.replace("@modelcontextprotocol/", "@not-installed/"), context) });
+      const sdk = "@modelcontextprotocol/sdk";
+      const missing = () => Object.assign(new Error("Cannot find package '" + sdk + "'"), { code: "ERR_MODULE_NOT_FOUND" });
+      registerHooks({ resolve: (name, context, next) => { if (name.startsWith(sdk)) throw missing(); return next(name, context); } });
       const { openMcpServers } = await import(${JSON.stringify(DOOR)});
       const open = (mcpServers) => openMcpServers({ mcpServers }).then(({ tools }) => tools, ({ code, message }) => ({ code, message }));
       process.stdout.write(JSON.stringify([await open({}), await open({ a: { command: "a" } })]));`;
