@@ -12,8 +12,10 @@ import { DOWN_FRAMES, UP_FRAMES } from "../src/protocol/control/frames.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
+import { API_SHAPES } from "../src/server/api/shapes.ts";
 import { emitCode } from "./generate/emit-code.ts";
 import { emitGrades } from "./generate/emit-grades.ts";
+import { emitShapes } from "./generate/emit-shapes.ts";
 import { GeneratedFiles } from "./generate/write-files.ts";
 
 const checkOnly = process.argv.includes("--check");
@@ -60,6 +62,7 @@ for (const [direction, request] of Object.entries(control)) {
   const code = emitCode({ ...request, suffix: "Control", protocolPath: ".." });
   files.write(`src/protocol/control/${direction}.generated.ts`, code);
 }
+files.write("src/server/api/shapes.generated.ts", emitShapes(API_SHAPES, "../../protocol"));
 
 // The rest needs the code above, which may have just been written for the first time.
 const { DIALECTS, dialectSchema } = await import("../src/dialects/index.ts");

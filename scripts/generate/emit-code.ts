@@ -113,7 +113,7 @@ function pascalCase(name: string): string {
 
 const quote = (text: string): string => JSON.stringify(text);
 
-function emitInterface(name: string, shape: Shape, tag?: string): string {
+export function emitInterface(name: string, shape: Shape, tag?: string): string {
   const tagLine = tag === undefined ? [] : [`  readonly type: ${quote(tag)};`];
   const fields = Object.entries(shape.fields).flatMap(([field, declared]) => [
     `  /** ${declared.about.en} */`,

@@ -7,8 +7,8 @@
  * - At most one batch of each stream is in flight: what is not sent yet is not read yet.
  * - Whoever asks and does not read is given so many answers, and then no connection any more.
  */
-import type { StreamFrame } from "../log/index.ts";
-import type { StreamMeter } from "../observe/index.ts";
+import type { StreamFrame } from "../../log/index.ts";
+import type { StreamMeter } from "../../observe/index.ts";
 import {
   CONTROL_VERSION,
   type ControlCommand,
@@ -19,12 +19,12 @@ import {
   type PingControl,
   type SubscribeControl,
   type UnsubscribeControl,
-} from "../protocol/control/index.ts";
-import { isLoomError, LoomError } from "../protocol/index.ts";
-import { carryOut, type CommandHost, refuse } from "./carry-out.ts";
+} from "../../protocol/control/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
 import { findFrameId } from "./find-frame-id.ts";
-import { meterRefusal, type MeteredStream, meterSlowReader, meterStream } from "./meter-stream.ts";
-import { MAX_FRAME_BYTES, openPlace, readPlace } from "./stream-place.ts";
+import { meterRefusal, type MeteredStream, meterSlowReader, meterStream } from "../streams/meter-stream.ts";
+import { MAX_FRAME_BYTES, openPlace, readPlace } from "../streams/stream-place.ts";
 
 export interface ControlConnectionOptions extends CommandHost {
   /** Takes the text of one control frame. Where it throws, the connection closes itself. */

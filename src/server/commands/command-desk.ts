@@ -2,8 +2,8 @@
  * Where the commands of one process meet, whichever door they came by: each session's are written down in the order they
  * came, and what the log cannot know was done before is done once. It knows no door and no kind of command.
  */
-import type { ControlCommand } from "../protocol/control/index.ts";
-import { BoundedMap, LoomError } from "../protocol/index.ts";
+import type { ControlCommand } from "../../protocol/control/index.ts";
+import { BoundedMap, LoomError } from "../../protocol/index.ts";
 
 /** Answers that are remembered, and commands under way. The second is refused past it, as `backlog_full`. */
 export const MAX_REMEMBERED = 1000;

@@ -1,8 +1,8 @@
 /** What a reader asks for, from the texts of a control frame or an address, and the stream that begins there. */
-import { type DialectName, isDialectName } from "../dialects/index.ts";
-import { DEFAULT_MAX_LINE_BYTES } from "../framing/index.ts";
-import { type Log, openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "../log/index.ts";
-import { LoomError, readStreamModes } from "../protocol/index.ts";
+import { type DialectName, isDialectName } from "../../dialects/index.ts";
+import { DEFAULT_MAX_LINE_BYTES } from "../../framing/index.ts";
+import { type Log, openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "../../log/index.ts";
+import { LoomError, readStreamModes } from "../../protocol/index.ts";
 
 export interface AskedPlace {
   readonly dialect?: string | undefined;

@@ -1,6 +1,6 @@
 /** The `id` of a control frame too long to be taken, so that whoever sent it can be told. It costs little, whatever comes. */
-import { MAX_NAME_LENGTH } from "../log/index.ts";
-import { isJsonObject } from "../protocol/index.ts";
+import { MAX_NAME_LENGTH } from "../../log/index.ts";
+import { isJsonObject } from "../../protocol/index.ts";
 
 /** Where it is looked for in what is too long to be parsed. */
 const EDGE = 300;

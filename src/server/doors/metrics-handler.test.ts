@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { createPrometheusObserver } from "../observe/index.ts";
-import { createMetricsHandler } from "./handle-metrics.ts";
+import { createPrometheusObserver } from "../../observe/index.ts";
+import { createMetricsHandler } from "./metrics-handler.ts";
 
 const ADDRESS = "http://loom.test/metrics";
 

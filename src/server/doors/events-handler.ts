@@ -13,14 +13,14 @@
  * - What goes wrong before the first byte is an answer with a code; afterwards the connection breaks, or ends within a
  *   frame, and never politely, for a polite end means that this is all.
  */
-import { encodeNdjson, encodeSse, encodeSseComment } from "../framing/index.ts";
-import type { StreamFrame } from "../log/index.ts";
-import { isCommand, readUp } from "../protocol/control/index.ts";
-import type { StreamMeter } from "../observe/index.ts";
-import { ERROR_CODES, type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
-import { carryOut, type CommandHost, refuse } from "./carry-out.ts";
-import { meterRefusal, type MeteredStream, meterStream } from "./meter-stream.ts";
-import { MAX_FRAME_BYTES, type OpenedStream, openPlace, readPlace } from "./stream-place.ts";
+import { encodeNdjson, encodeSse, encodeSseComment } from "../../framing/index.ts";
+import type { StreamFrame } from "../../log/index.ts";
+import { isCommand, readUp } from "../../protocol/control/index.ts";
+import type { StreamMeter } from "../../observe/index.ts";
+import { ERROR_CODES, type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
+import { carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
+import { meterRefusal, type MeteredStream, meterStream } from "../streams/meter-stream.ts";
+import { MAX_FRAME_BYTES, type OpenedStream, openPlace, readPlace } from "../streams/stream-place.ts";
 
 export interface EventsHandlerOptions extends CommandHost {
   /** What stands before `/v1`. */

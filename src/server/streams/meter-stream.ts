@@ -4,10 +4,10 @@
  *
  * Invariant: what a meter throws, at once or later, is reported and harms no stream.
  */
-import { parseCursor, type StreamFrame, type StreamOptions } from "../log/index.ts";
-import type { StreamEnd, StreamMeter, StreamOpening, StreamTally } from "../observe/index.ts";
-import { shield } from "../observe/shield.ts";
-import { isLoomError } from "../protocol/index.ts";
+import { parseCursor, type StreamFrame, type StreamOptions } from "../../log/index.ts";
+import type { StreamEnd, StreamMeter, StreamOpening, StreamTally } from "../../observe/index.ts";
+import { shield } from "../../observe/shield.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import type { OpenedStream } from "./stream-place.ts";
 
 interface Metering {

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
-import { openSession } from "../engine/index.ts";
-import { formatCursor, type Log, MemoryLog, type SessionInfo } from "../log/index.ts";
-import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../observe/index.ts";
-import { LoomError } from "../protocol/index.ts";
-import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
-import { createEventsHandler, type EventsHandlerOptions } from "./handle-events.ts";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
+import { openSession } from "../../engine/index.ts";
+import { formatCursor, type Log, MemoryLog, type SessionInfo } from "../../log/index.ts";
+import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../../observe/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { ControlConnection, type ControlConnectionOptions } from "../sockets/control-connection.ts";
+import { createEventsHandler, type EventsHandlerOptions } from "../doors/events-handler.ts";
 import { meterStream } from "./meter-stream.ts";
 
 const open: ControlConnection[] = [];

@@ -2,8 +2,8 @@
  * The page a scraper reads, as a function from Request to Response that any server can mount where it likes. It knows no
  * metric, and not who may read: whoever mounts it decides that.
  */
-import type { PrometheusRegister } from "../observe/index.ts";
-import { shield } from "../observe/shield.ts";
+import type { PrometheusRegister } from "../../observe/index.ts";
+import { shield } from "../../observe/shield.ts";
 
 export interface MetricsHandlerOptions {
   /** Told of what went wrong when the text was made; the scraper is told nothing but that. */

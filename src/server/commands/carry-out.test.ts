@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { openSession } from "../engine/index.ts";
-import { MemoryLog } from "../log/index.ts";
-import type { ControlCommand } from "../protocol/control/index.ts";
+import { openSession } from "../../engine/index.ts";
+import { MemoryLog } from "../../log/index.ts";
+import type { ControlCommand } from "../../protocol/control/index.ts";
 import { carryOut, type CommandHost, type RunCommand } from "./carry-out.ts";
 import { CommandDesk, MAX_REMEMBERED } from "./command-desk.ts";
 

@@ -3,12 +3,12 @@
  * a command that comes by HTTP and one that comes by a socket have one id and are one command.
  */
 import { createHash } from "node:crypto";
-import { sendCommand, type SendCommandOptions } from "../engine/index.ts";
-import type { Command, CommandOutcome, Log } from "../log/index.ts";
-import { assertCommand, unknownSession } from "../log/rules.ts";
-import type { AckControl, ControlCommand, RefusalControl } from "../protocol/control/index.ts";
-import { findUpFrameForm } from "../protocol/control/up.generated.ts";
-import { isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { sendCommand, type SendCommandOptions } from "../../engine/index.ts";
+import type { Command, CommandOutcome, Log } from "../../log/index.ts";
+import { assertCommand, unknownSession } from "../../log/rules.ts";
+import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
+import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
+import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { CommandDesk } from "./command-desk.ts";
 
 export interface CommandHost {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
-import { openSession } from "../engine/index.ts";
-import { type Log, MemoryLog } from "../log/index.ts";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
+import { openSession } from "../../engine/index.ts";
+import { type Log, MemoryLog } from "../../log/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
 
 type Frame = { readonly type: string; readonly [field: string]: unknown };

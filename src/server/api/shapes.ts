@@ -1,0 +1,18 @@
+/**
+ * The shapes of what is asked and answered over HTTP, declared once: the generator makes their types and forms of it, and
+ * the OpenAPI document its schemas. Each part of the API has its own file.
+ */
+import type { Shape } from "../../protocol/schema.ts";
+import { BLOB_SHAPES } from "./blob-shapes.ts";
+import { COMMON_SHAPES } from "./common-shapes.ts";
+import { RUN_SHAPES } from "./run-shapes.ts";
+import { SERVER_SHAPES } from "./server-shapes.ts";
+import { SESSION_SHAPES } from "./session-shapes.ts";
+
+export const API_SHAPES: { readonly [name: string]: Shape } = {
+  ...COMMON_SHAPES,
+  ...SESSION_SHAPES,
+  ...RUN_SHAPES,
+  ...BLOB_SHAPES,
+  ...SERVER_SHAPES,
+};

@@ -1,0 +1,29 @@
+/** What every door is given: the one place where the parts of a server meet. No door makes any of them. */
+import type { Log } from "../log/index.ts";
+import type { PrometheusRegister, StreamMeter } from "../observe/index.ts";
+import type { BlobStore } from "./blobs/blob-store.ts";
+import type { Authorize } from "./guard/authorize.ts";
+import type { RunDesk } from "./runs/run-desk.ts";
+import type { ServerLimits } from "./server-limits.ts";
+import type { Streams } from "./streams/reader.ts";
+
+export interface ServerCore {
+  readonly log: Log;
+  readonly limits: ServerLimits;
+  readonly streams: Streams;
+  readonly runs: RunDesk;
+  readonly blobs: BlobStore | undefined;
+  readonly authorize: Authorize;
+  readonly meter: StreamMeter | undefined;
+  /** What `/metrics` shows. */
+  readonly register: PrometheusRegister | undefined;
+  /** Before every path, without a slash at its end; empty at the root. */
+  readonly basePath: string;
+  readonly version: string;
+  /** Stack traces in the dialect `engine`; never by default. */
+  readonly isDebug: boolean;
+  /** Aborted when the server is about to stop. */
+  readonly closing: AbortSignal;
+  /** Keeps what was thrown from users; the id they are told instead. */
+  report(error: unknown): string;
+}
