@@ -76,7 +76,7 @@ class InstantModel implements LanguageModel {
 
 function textOf(prompt: readonly ModelMessage[]): string {
   const last = prompt.at(-1);
-  return last?.role === "user" ? last.content.map(({ text }) => text).join("") : "";
+  return last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
 }
 
 function createStream(text: string): ReadableStream {

@@ -78,6 +78,8 @@ for (const dialect of Object.values(DIALECTS)) {
 }
 files.writeSection("docs/control.md", "up", docs.frameSections(UP_FRAMES));
 files.writeSection("docs/control.md", "down", docs.frameSections(DOWN_FRAMES));
+const { settingsTable } = await import("../src/cli/serve/serve-command.ts");
+files.writeSection("docs/configuration.md", "settings", settingsTable());
 for (const [page, language] of [
   ["docs/protocol.md", "en"],
   ["docs/protocol.zh.md", "zh"],
@@ -88,6 +90,13 @@ for (const [page, language] of [
   files.writeSection(page, "rules-frames", docs.ruleTable(FRAME_RULES, language));
   files.writeSection(page, "rules-life-cycle", docs.ruleTable(LIFECYCLE_RULES, language));
 }
+
+// Last: it needs every door, and all of the above.
+const { OPERATIONS } = await import("../src/server/api/operations.ts");
+const { describeApi } = await import("../src/server/api/describe-api.ts");
+const { readPackageVersion } = await import("../src/server/read-package-version.ts");
+const api = describeApi(OPERATIONS, { basePath: "", version: readPackageVersion() });
+files.write("spec/openapi.json", `${JSON.stringify(api, null, 2)}\n`);
 
 if (files.stale.length > 0) {
   const verb = checkOnly ? "out of date, run `npm run generate`:" : "written:";

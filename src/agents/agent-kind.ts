@@ -4,7 +4,8 @@
  */
 import type { FinishOptions, Run } from "../engine/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
-import type { LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";
+import type { AttachmentPart, LanguageModel, ModelMessage, ModelSettings } from "../models/model.ts";
+import type { ToolHost } from "../tools/tool-host.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { ThinkCallOptions } from "./think.ts";
@@ -19,6 +20,8 @@ export interface AgentContext {
   readonly run: Pick<Run, "runId" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work">;
   /** What the user has said. */
   readonly question: string;
+  /** What came with it. */
+  readonly files: readonly AttachmentPart[];
   readonly model: LanguageModel;
   readonly toolbox: Toolbox;
   readonly system: string | undefined;
@@ -29,6 +32,8 @@ export interface AgentContext {
   /** Where a failing model is said to have failed. */
   readonly stage: string;
   readonly onError: ((error: unknown, errorId: string) => void) | undefined;
+  /** Keeps what a tool has made and no event can hold; undefined where there is no place for it. */
+  readonly saveBlob: ToolHost["saveBlob"];
   /** Begins the graph, or goes on with it where the process died that had begun it. A run has one. */
   carryOut<C extends Channels>(graph: Graph<C>, input: WritesOf<C>): Promise<StateOf<C>>;
 }

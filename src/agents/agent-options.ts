@@ -11,6 +11,7 @@ import { describeValue, LoomError } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-question.ts";
+import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 import type { HistoryOptions } from "./conversation.ts";
 import type { GotOptions } from "./got/got.ts";
 import type { ReactOptions } from "./react/react.ts";
@@ -50,6 +51,10 @@ export interface CommonOptions {
   /** Bytes of a call's `context` as JSON; 16 KiB when absent. Code `invalid_command`. */
   readonly maxContextBytes?: number;
   readonly history?: HistoryOptions;
+  /** Where the files of sessions are; a server has its own. Without it, files are named to the model and not shown. */
+  readonly blobs?: AgentBlobs;
+  /** Which files the model is given, and how many. */
+  readonly attachments?: AttachmentOptions;
   readonly settings?: ModelSettings;
   /** Retries, time-outs and limits of a model call. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
@@ -85,6 +90,8 @@ const FORMS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknow
   observers: [(value) => isListOf(value, "openRun"), "a list of objects with `openRun`"],
   log: [(value) => hasMethod(value, "append", "read"), "a log"],
   memory: [isObject, "an object"],
+  blobs: [(value) => hasMethod(value, "read"), "an object with `read`"],
+  attachments: [isObject, "an object"],
   approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
   maxCalls: [isCount, "a whole number from 1 on"],
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "a whole number from 0 on"],

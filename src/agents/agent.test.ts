@@ -17,7 +17,8 @@ const PLAN = '{"nodes": [{"id": "sum", "task": "add", "needs": [], "operation": 
 /** A graph of one thought, which uses a tool. */
 const sums: Script = ({ prompt }: ScriptedRequest) => {
   const last = prompt.at(-1);
-  const asked = last?.role === "user" ? last.content.map(({ text }) => text).join("") : "";
+  const asked =
+    last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
   if (asked.includes('{"nodes"')) return { text: PLAN };
   if (last?.role === "tool") return { text: "The sum is 3." };
   if (asked.includes("Write the final answer")) return { text: "3, as I said." };

@@ -14,7 +14,6 @@ import {
   openSession,
   type Run,
   type RunEnd,
-  type RunOrigin,
   type RunRequest,
   type Session,
   type SessionOptions,
@@ -38,15 +37,16 @@ import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
 import { type AgentOptions, checkAgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
+import { type AgentBlobs, Attachments, bindSave } from "./attachments.ts";
 import type { AskOptions, CarryOutOptions } from "./ask.ts";
 import { Asks } from "./asks.ts";
+import { isBlank, toPart } from "./compose-question.ts";
 import { LONG_HISTORY } from "./conversation.ts";
 import { Conversations } from "./conversations.ts";
 import { createFit } from "./create-fit.ts";
 import { createKind } from "./create-kind.ts";
 import { flattenTools } from "./flatten-tools.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
-import { isBlank } from "./run-messages.ts";
 import type { RunResult } from "./run-outcome.ts";
 import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
 import { asStaged } from "./think.ts";
@@ -183,22 +183,26 @@ export class Agent {
   /** What a session needs to be this agent's; also for `recoverOrphans`. */
   serve(
     log: Log,
+    { blobs }: Pick<CarryOutOptions, "blobs"> = {},
   ): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
-      ...this.#recover(log),
+      ...this.#recover(log, blobs),
       onRun: async (run, { source }) => {
-        await this.carryOut(log, run, { source });
+        await this.carryOut(log, run, { source, blobs });
       },
     };
   }
 
   /** For a session that is opened for calls of this process: messages of others wait for somebody who serves them. */
-  #recover(log: Log): Required<Pick<SessionOptions, "agent" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
+  #recover(
+    log: Log,
+    blobs?: AgentBlobs,
+  ): Required<Pick<SessionOptions, "agent" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
       // A run that another agent has started here is that one's.
       ...this.#observation.tap(log, { others: false }),
       agent: this.kind,
-      resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead) : undefined),
+      resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead, blobs) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
   }
@@ -231,12 +235,12 @@ export class Agent {
   }
 
   /** Carries a run out to its end, good or bad. */
-  async carryOut(log: Log, run: Run, { source, onFailure }: CarryOutOptions = {}): Promise<RunEnd> {
+  async carryOut(log: Log, run: Run, { source, blobs, onFailure }: CarryOutOptions = {}): Promise<RunEnd> {
     const work = async (): Promise<FinishOptions> => {
-      if (isBlank(run.message ?? ""))
+      if (isBlank(run.message ?? "") && run.attachments.length === 0)
         throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
       const carryOut: AgentContext["carryOut"] = (graph, input) => runGraph(graph, { run, input });
-      return this.#kind.answer(await this.#createContext(log, run, source, carryOut));
+      return this.#kind.answer(await this.#createContext(log, run, { source, blobs }, carryOut));
     };
     // In a session that is not this agent's, nobody has shown it so far.
     const { sessionId, runId } = run;
@@ -256,12 +260,20 @@ export class Agent {
     return calls.every(({ asked, name = "" }) => asked === undefined || this.#toolbox.find(name) !== undefined);
   }
 
-  async #resume(log: Log, dead: DeadRun): Promise<void> {
+  async #resume(log: Log, dead: DeadRun, blobs?: AgentBlobs): Promise<void> {
     const { run } = dead;
-    await this.#drive(run, async () => {
-      const carryOut: AgentContext["carryOut"] = (graph) => resumeGraph(graph, dead, { log });
-      return this.#kind.answer(await this.#createContext(log, run, undefined, carryOut));
-    });
+    const { sessionId, runId } = run;
+    // Where the session is shared by agents, nobody else has shown it to those who look at this one.
+    const place = { log, sessionId, onCommit: run.onCommit.bind(run) };
+    const stopWatching = this.#observation.watchRun(place, runId);
+    try {
+      await this.#drive(run, async () => {
+        const carryOut: AgentContext["carryOut"] = (graph) => resumeGraph(graph, dead, { log });
+        return this.#kind.answer(await this.#createContext(log, run, { blobs }, carryOut));
+      });
+    } finally {
+      stopWatching();
+    }
   }
 
   async #drive(
@@ -281,7 +293,7 @@ export class Agent {
   async #createContext(
     log: Log,
     run: Run,
-    source: RunOrigin["source"],
+    { source, blobs = this.#options.blobs }: Pick<CarryOutOptions, "source" | "blobs">,
     carryOut: AgentContext["carryOut"],
   ): Promise<AgentContext> {
     const { settings = {}, callOptions = {}, onError } = this.#options;
@@ -299,10 +311,14 @@ export class Agent {
     const compressor = this.#compressor;
     // A search offers tools now and then; a conversation with calls in it would have to offer them always.
     const history = this.kind === "react" ? before : flattenTools(before);
+    const report = (error: unknown): void => void this.#reporter.report(error);
+    const { attachments: options } = this.#options;
+    const files = new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report });
     return {
       sessionId,
       run,
       question,
+      files: run.attachments.map(toPart),
       model,
       toolbox: this.#toolbox,
       system,
@@ -311,6 +327,7 @@ export class Agent {
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
+        attach: (messages) => files.resolve(messages),
         ...(compressor === undefined
           ? {}
           : {
@@ -328,6 +345,7 @@ export class Agent {
       },
       stage,
       onError,
+      saveBlob: bindSave(blobs, sessionId),
       carryOut,
     };
   }

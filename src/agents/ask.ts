@@ -10,6 +10,7 @@ import type { Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/inde
 import type { Log, LogEntry } from "../log/index.ts";
 import { isLoomError, type JsonObject, LoomError, type ToolApprovalEvent } from "../protocol/index.ts";
 import { answerQuestion, type Approve } from "./answer-question.ts";
+import type { AgentBlobs } from "./attachments.ts";
 import type { Within } from "./call-context.ts";
 import type { LineRequest, Place } from "./call-lines.ts";
 import { describeIds, findCause, type RunIds, RunOutcome, type RunResult } from "./run-outcome.ts";
@@ -49,6 +50,8 @@ export interface AskHost {
 }
 
 export interface CarryOutOptions extends Pick<RunOrigin, "source"> {
+  /** Where the files of the session are; the agent's own when absent. */
+  readonly blobs?: AgentBlobs | undefined;
   /** Told what made the run fail, as it was thrown. */
   readonly onFailure?: (error: unknown) => void;
 }

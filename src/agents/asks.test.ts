@@ -15,7 +15,8 @@ describe("calls behind another of their session", () => {
   /** Questions that nobody answered stand before it in the same message. */
   const asked = ({ prompt }: ScriptedRequest): string => {
     const last = prompt.at(-1);
-    return last?.role === "user" ? (last.content.at(-1)?.text.slice(0, 20) ?? "") : "";
+    const said = last?.role === "user" ? last.content.at(-1) : undefined;
+    return said?.type === "text" ? said.text.slice(0, 20) : "";
   };
 
   /** The first holds the session until it is let go; what was asked is kept. */

@@ -5,6 +5,7 @@ export type { AgentOptions, CommonOptions } from "./agent-options.ts";
 export type { MemoryOptions } from "./agent-sessions.ts";
 export type { ApprovalDecision, ApprovalQuestion, Approve } from "./answer-question.ts";
 export type { AskOptions } from "./ask.ts";
+export type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 export { Conversation, type HistoryOptions } from "./conversation.ts";
 export type { GotOptions } from "./got/got.ts";
 export type { AnswerForm, ReactOptions } from "./react/react.ts";

@@ -25,7 +25,7 @@ export interface CallWatch {
 }
 
 export async function runCalls(
-  { run, sessionId, toolbox, onError }: AgentContext,
+  { run, sessionId, toolbox, onError, saveBlob }: AgentContext,
   calls: readonly ToolCallPart[],
   { span, signal, ready, endedCalls, malformed = {}, watch }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
@@ -46,6 +46,7 @@ export async function runCalls(
       return watch === undefined ? ask() : watch.wait(ask);
     },
     ...(onError === undefined ? {} : { onError }),
+    ...(saveBlob === undefined ? {} : { saveBlob }),
   };
   const perform = async ({ toolCallId: callId, toolName: name, input }: ToolCallPart): Promise<ToolOutcome> => {
     const ended = endedCalls.get(callId);

@@ -50,6 +50,15 @@ describe("RunMessages", () => {
     ).toEqual([user, { role: "assistant", content: [text("Hi there")] }]);
   });
 
+  it("has the files of the user's message by reference, also of one without words", () => {
+    const attachments = [{ blob_id: "b", media_type: "image/png", bytes: 3, name: "n" }];
+    const part = { type: "attachment", blobId: "b", mediaType: "image/png", bytes: 3, name: "n" };
+    expect(fold([{ ...start, attachments }])).toEqual([
+      { role: "user", content: [{ type: "text", text: "Hello" }, part] },
+    ]);
+    expect(fold([{ type: "run_start", message: " ", attachments }])).toEqual([{ role: "user", content: [part] }]);
+  });
+
   it("puts the results of parallel calls into one message, in the order of the calls", () => {
     const events = [start, said("Look: "), called("a"), called("b"), ended("b"), ended("a"), said("Done")];
     expect(fold([...events, { type: "reply", reply: "Done" }])).toEqual([

@@ -12,10 +12,12 @@ import {
   isJsonObject,
   isKnownEvent,
   type Json,
+  type RunStartEvent,
   type ToolCallEvent,
   type ToolEndEvent,
 } from "../protocol/index.ts";
 import type { AgentKindName } from "./agent-kind.ts";
+import { composeQuestion, isBlank } from "./compose-question.ts";
 
 /** Agents whose tools are part of their thoughts: of such a run, the conversation has the question and the answer. */
 const SEARCHES: ReadonlySet<string> = new Set<AgentKindName>(["tot", "got"]);
@@ -37,8 +39,7 @@ export class RunMessages {
     switch (event.type) {
       case "run_start":
         this.#isSearch = SEARCHES.has(event.agent ?? "");
-        if (event.message !== undefined && !isBlank(event.message))
-          this.#messages.push({ role: "user", content: [{ type: "text", text: event.message }] });
+        this.#ask(event);
         return;
       case "message_chunk":
         if (event.channel !== "thought") this.#say(event.content);
@@ -76,6 +77,11 @@ export class RunMessages {
     this.#flush();
     this.#flush();
     return this.#messages;
+  }
+
+  #ask({ message = "", attachments = [] }: RunStartEvent): void {
+    const content = composeQuestion(message, attachments);
+    if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
   /** A fork may begin with a state that somebody has edited: what the messages are now is what they were. */
@@ -149,11 +155,6 @@ function isModelMessage(value: Json): value is Json & ModelMessage {
 
 function readField(value: Json | undefined, name: string): Json | undefined {
   return isJsonObject(value) ? value[name] : undefined;
-}
-
-/** Providers refuse texts of nothing but spaces. */
-export function isBlank(text: string): boolean {
-  return text.trim() === "";
 }
 
 export function toResult(

@@ -141,7 +141,8 @@ describe("a stream", () => {
   it("of one run among others: nobody reads what is another's", async () => {
     const { agent, log } = await setFacade(({ prompt }) => {
       const last = prompt.at(-1);
-      const asked = last?.role === "user" ? last.content.map(({ text }) => text).join("") : "";
+      const asked =
+        last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
       return { text: `You said ${asked}.` };
     });
     const words = ["one", "two", "three", "four"];

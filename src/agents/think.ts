@@ -34,6 +34,8 @@ export interface Thought {
 export interface ThinkCallOptions extends ModelCallOptions {
   /** Makes a prompt fit the model, and writes what it did within the span. */
   readonly fit?: (prompt: Prompt, place: FitPlace) => Promise<readonly ModelMessage[]>;
+  /** Puts files in the place of their references. */
+  readonly attach?: (messages: readonly ModelMessage[]) => Promise<readonly ModelMessage[]>;
 }
 
 export interface FitPlace {
@@ -57,7 +59,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, label, fit, ...options }: ThinkOptions,
+  { stage, run, channel, label, fit, attach, ...options }: ThinkOptions,
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
@@ -112,7 +114,8 @@ export async function think(
   try {
     const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
     // The offline model goes by the user's last message, and by nothing before it.
-    const messages = model.provider === "offline" ? fitted : joinUserMessages(fitted);
+    const joined = model.provider === "offline" ? fitted : joinUserMessages(fitted);
+    const messages = attach === undefined ? joined : await attach(joined);
     const result = await callModel(model, { ...request, messages }, listener, options);
     if (run.isBehind) await waitForRoom();
     call.end(result);

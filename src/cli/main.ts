@@ -9,6 +9,7 @@ import { runDemo } from "./demo.ts";
 import { CliError, type Command, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
+import { SERVE } from "./serve/serve-command.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { version } from "./package-version.ts";
 import { runSchema } from "./schema.ts";
@@ -17,6 +18,10 @@ import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCheck }[] = [
   // Loaded when it is asked for: the others need nothing of an agent.
   { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
+  {
+    command: SERVE,
+    run: async (parsed, terminal) => (await import("./serve/serve.ts")).serve(parsed, terminal),
+  },
   {
     command: KB,
     run: async (parsed, terminal) => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase(parsed, terminal),

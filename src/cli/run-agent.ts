@@ -5,10 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { AgentKindName } from "../agents/index.ts";
-import { LOG_LIMITS, type Log, openSqliteLog } from "../log/index.ts";
+import { LOG_LIMITS, type Log } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
 import { cutText } from "./fit-text.ts";
+import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { nameOptions } from "./run/read-agent-choice.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
@@ -35,7 +36,7 @@ async function carryOut(options: RunOptions, terminal: Terminal): Promise<number
   await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutText(warning, 500)));
   const { agent, warnings } = assembled;
   for (const warning of warnings) terminal.warn(cutText(warning, 500));
-  const log = await openStore(options.store);
+  const log = await openStore(options.store, LIMITS);
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
@@ -45,16 +46,6 @@ async function carryOut(options: RunOptions, terminal: Terminal): Promise<number
     return await new WatchedRun(log, options, target, keeper, terminal).watch();
   } finally {
     await log.close();
-  }
-}
-
-/** What people and agents say to each other is nobody else's: a store that is made here is its owner's alone. */
-async function openStore(path: string): Promise<Log> {
-  const before = process.umask(0o077);
-  try {
-    return await openSqliteLog(path, { limits: LIMITS });
-  } finally {
-    process.umask(before);
   }
 }
 

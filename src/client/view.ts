@@ -7,7 +7,7 @@
  *   they were cut into batches.
  * - The names of 003 §3 are kept as they are there; fields beyond them are ours.
  */
-import type { AnyEvent, ErrorCode, Json, JsonObject } from "../protocol/index.ts";
+import type { AnyEvent, ErrorCode, Json, JsonObject, RunStartEvent } from "../protocol/index.ts";
 
 export type StreamStatus = "live" | "gap" | "repairing" | "truncated" | "complete" | "failed";
 
@@ -111,6 +111,8 @@ export interface MessageState {
   readonly hasError: boolean;
   readonly errorMessage?: string;
   readonly metadata: MessageMetadata;
+  /** Files that came with the user's message. */
+  readonly attachments?: NonNullable<RunStartEvent["attachments"]>;
 
   readonly parts: readonly MessagePart[];
 }

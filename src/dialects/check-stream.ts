@@ -2,7 +2,14 @@
  * The stream doctor: reads a stream of one dialect and names every rule that is broken, first those of the wire, then
  * those of the life cycle.
  */
-import { createRaise, FRAME_RULES, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
+import {
+  createRaise,
+  type EventRecord,
+  FRAME_RULES,
+  type Issue,
+  Verifier,
+  type VerifierTotals,
+} from "../protocol/index.ts";
 import type { Dialect } from "./dialect.ts";
 
 const raise = createRaise(FRAME_RULES);
@@ -13,6 +20,8 @@ export interface CheckOptions {
 }
 
 export interface CheckedFrame {
+  /** What the frame says, as far as it could be read. */
+  readonly records: readonly EventRecord[];
   readonly issues: readonly Issue[];
   readonly eventId: number | undefined;
 }
@@ -33,10 +42,10 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       if (frames) decoder = dialect.createDecoder();
       const { records, issues } = decoder.decode(text);
       const eventId = records[0]?.envelope.event_id;
-      if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId };
+      if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId, records };
       const found = [...issues];
       for (const record of records) for (const issue of verifier.check(record)) found.push(issue);
-      return { issues: found.filter((issue) => !dialect.unsaid.includes(issue.rule)), eventId };
+      return { issues: found.filter((issue) => !dialect.unsaid.includes(issue.rule)), eventId, records };
     },
     end() {
       if (frames) return [];

@@ -318,6 +318,19 @@ describe("sendCommand", () => {
     });
   });
 
+  it("has somebody else hold the session where it is told who", async () => {
+    const log = await createLog();
+    await log.createSession(SESSION);
+    const opened: Promise<unknown>[] = [];
+    const attend = (sessionId: string): void => {
+      if (opened.length === 0)
+        opened.push(openSession(log, sessionId, { onRun: (run) => run.finish().then(() => undefined) }));
+    };
+    const { outcome } = await sendCommand(log, command("enqueue", { run_id: "r" }), { attend });
+    expect(outcome).toMatchObject({ code: "done", details: { run_id: "r" } });
+    expect(opened).toHaveLength(1);
+  });
+
   it("stops waiting when told to; the command stays", async () => {
     const log = await createLog();
     // Holds the session, and does nothing.

@@ -9,6 +9,7 @@ import type { CommandOutcome, CommandState, Log, RunInfo, Settlement } from "../
 import {
   BoundedMap,
   type ErrorCode,
+  findEventFault,
   isJsonObject,
   isLoomError,
   type JsonObject,
@@ -83,6 +84,11 @@ export class Inbox {
   /** Messages that wait for their turn, in order. */
   get queue(): readonly CommandState[] {
     return this.#queue;
+  }
+
+  /** Nothing waits that the last pass has seen. */
+  get isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#aheads.length === 0;
   }
 
   /** Carries out all that can be. Rejects when the log fails; what was not done then still waits. */
@@ -253,6 +259,9 @@ export class Inbox {
   }
 }
 
+/** Files that may come with one message. */
+const MAX_ATTACHMENTS = 20;
+
 /** What an `enqueue` asks for. */
 export function readOrigin(body: JsonObject): Partial<RunOrigin> {
   const source = readText(body, "source");
@@ -266,7 +275,16 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     agent: readName(body, "agent"),
     source,
     context: context ?? undefined,
+    attachments: readAttachments(body),
   } as Partial<RunOrigin>;
+}
+
+function readAttachments({ attachments }: JsonObject): RunOrigin["attachments"] {
+  if (attachments == null) return undefined;
+  const fault = findEventFault({ type: "run_start", attachments });
+  if (fault !== undefined || !Array.isArray(attachments)) throw invalid("`attachments` must be a list of files");
+  if (attachments.length > MAX_ATTACHMENTS) throw invalid(`a message may have ${MAX_ATTACHMENTS} attachments`);
+  return attachments;
 }
 
 function readReply(body: JsonObject): ApprovalReply {

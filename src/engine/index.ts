@@ -5,6 +5,7 @@
 export type { ApprovalAnswer, CallState, Checkpoint, OpenCall, OpenSpan } from "./open-work.ts";
 export { describeFailure } from "./drivers.ts";
 export { ErrorReporter } from "./error-reporter.ts";
+export { type ForeignRun, ForeignSession, type ForeignSessionOptions } from "./foreign-session.ts";
 export { describeError, NodeRun } from "./node-run.ts";
 export { type RecoveredSession, recoverOrphans, type RecoverOptions } from "./recover-orphans.ts";
 export type { DeadRun, RecoveredRun, RecoveryOptions } from "./recovery.ts";

@@ -30,7 +30,7 @@ export interface RecoveryOptions {
   /** Goes on from the checkpoint; `undefined` declines. */
   readonly resume?: (dead: DeadRun) => Promise<void> | undefined;
   /** True for a tool that may be run again although it had started. */
-  readonly isIdempotent?: (name: string) => boolean;
+  readonly isIdempotent?: (name: string, run: Run) => boolean;
 }
 
 export interface RecoveredRun {
@@ -85,15 +85,16 @@ export async function restoreRun(
   const work = new OpenWork();
   const answer = new AnswerText(maxReplyCharacters);
   let message: string | undefined;
+  let attachments: EventOf<"run_start">["attachments"];
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {
       if (record.envelope.run_id !== runId) continue;
-      if (record.event.type === "run_start") ({ message } = record.event as EventOf<"run_start">);
+      if (record.event.type === "run_start") ({ message, attachments } = record.event as EventOf<"run_start">);
       work.add(record);
       answer.add(record);
     }
   }
-  return new Run(host, { runId, requestId, agent, message }, work, answer);
+  return new Run(host, { runId, requestId, agent, message, attachments }, work, answer);
 }
 
 /** What becomes of a run that nobody goes on with. */
@@ -112,7 +113,7 @@ export function recoverRun(
   const { checkpoint } = work;
   if (mayGoOn && resume !== undefined && checkpoint !== undefined) {
     const mayStillRun = ({ state, name = "" }: OpenCall) =>
-      state === "started" ? isTrue(() => isIdempotent(name)) : state !== "streaming";
+      state === "started" ? isTrue(() => isIdempotent(name, run)) : state !== "streaming";
     run.close({ reason: "interrupted", code: "interrupted", keep: mayStillRun });
     const going = attempt(resume, { run, checkpoint, calls: [...work.calls].map((call) => ({ ...call })) });
     if (going !== undefined) return { outcome: "resumed", going };

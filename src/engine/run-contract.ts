@@ -30,6 +30,8 @@ export interface RunOrigin {
   readonly source?: RunStartEvent["source"] | undefined;
   /** The caller's own, for whoever observes the run: kept in the log. */
   readonly context?: JsonObject | undefined;
+  /** Files that came with the message, by reference. */
+  readonly attachments?: RunStartEvent["attachments"] | undefined;
 }
 
 export interface EmitOptions {

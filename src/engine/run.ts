@@ -52,6 +52,8 @@ export class Run {
   readonly requestId: string | undefined;
   readonly message: string | undefined;
   readonly agent: string | undefined;
+  /** Files that came with the message. */
+  readonly attachments: NonNullable<RunOrigin["attachments"]>;
   readonly #host: RunHost;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
@@ -80,6 +82,7 @@ export class Run {
     this.requestId = origin.requestId;
     this.message = origin.message;
     this.agent = origin.agent;
+    this.attachments = origin.attachments ?? [];
     this.#work = work;
     this.#answer = answer;
     const owner = {
@@ -95,10 +98,19 @@ export class Run {
 
   /** Writes the first record of the run. */
   start(origin: RunOrigin, settle?: Settle): Pushed {
-    const { runId, message, agent, source, requestId, context } = origin;
+    const { runId, message, agent, source, requestId, context, attachments } = origin;
     const event = this.#writer.check({
       type: "run_start",
-      ...given({ run_id: runId, message, agent, contiguous: true, source, request_id: requestId, context }),
+      ...given({
+        run_id: runId,
+        message,
+        agent,
+        contiguous: true,
+        source,
+        request_id: requestId,
+        context,
+        attachments,
+      }),
     });
     return this.#writer.write([{ event }], {
       settle: settle === undefined ? [] : [settle(this.#host.sequencer.nextId)],

@@ -16,6 +16,8 @@ export interface SendCommandOptions {
   readonly recheckMs?: number;
   /** For the session that is opened where nobody holds it. */
   readonly session?: SessionOptions;
+  /** Sees to it that somebody holds the session, where nobody does; the asker then does not. May be called again. */
+  readonly attend?: (sessionId: string) => void;
 }
 
 /**
@@ -41,7 +43,8 @@ export async function sendCommand(log: Log, command: Command, options: SendComma
       const left = deadline - performance.now();
       if (state.outcome !== undefined || left <= 0) return state;
       const info = await log.getSession(sessionId);
-      if (info?.holder === undefined) {
+      if (info?.holder === undefined && options.attend !== undefined) options.attend(sessionId);
+      else if (info?.holder === undefined) {
         // A message needs an agent; it waits for a session that has one.
         if (command.kind === "enqueue") return state;
         const isDone = await carryOut(log, sessionId, options.session);

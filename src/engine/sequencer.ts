@@ -13,13 +13,21 @@ import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry, Settlement } from "../log/log.ts";
-import { type AnyEvent, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
+import { type AnyEvent, type Envelope, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
 import { showWarning } from "./show-warning.ts";
 
 export interface Draft {
   readonly runId?: string | undefined;
   readonly nodeId?: string | undefined;
   readonly event: AnyEvent;
+  /** What a record that came from elsewhere has beside. */
+  readonly came?: CameWith | undefined;
+}
+
+export interface CameWith {
+  readonly ext?: Envelope["ext"] | undefined;
+  /** Its stream left something out: `prev_event_id` is written, so that nobody misses it. */
+  readonly isFiltered?: boolean;
 }
 
 export interface PushOptions {
@@ -217,7 +225,7 @@ export class Sequencer {
     this.#tellWaiters();
   }
 
-  #stamp({ runId, nodeId, event }: Draft, id: number, ts: number): LogEntry {
+  #stamp({ runId, nodeId, event, came }: Draft, id: number, ts: number): LogEntry {
     const session_id = this.#sessionId;
     // An object made whole is much cheaper than one put together.
     const envelope: StampedEnvelope =
@@ -227,7 +235,7 @@ export class Sequencer {
           ? { session_id, run_id: runId, event_id: id, ts }
           : { session_id, run_id: runId, node_id: nodeId, event_id: id, ts };
     try {
-      return createEntry({ envelope, event });
+      return createEntry({ envelope: came === undefined ? envelope : addRest(envelope, came), event });
     } catch (cause) {
       // A value that JSON has no form for, such as a bigint deep inside.
       throw new LoomError("invalid_event", `\`${event.type}\` cannot be written as JSON`, {}, { cause });
@@ -359,6 +367,11 @@ export class Sequencer {
       return false;
     });
   }
+}
+
+function addRest(envelope: StampedEnvelope, { ext, isFiltered = false }: CameWith): StampedEnvelope {
+  const prev_event_id = envelope.event_id - 1;
+  return { ...envelope, ...(isFiltered ? { prev_event_id } : {}), ...(ext === undefined ? {} : { ext }) };
 }
 
 /** A rejection that harms nobody who does not look at it. */

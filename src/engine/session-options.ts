@@ -45,6 +45,8 @@ export interface SessionOptions extends RecoveryOptions {
   readonly onCommit?: (entries: readonly LogEntry[]) => void;
   /** Told once that this process writes the session no more, or could not open it. */
   readonly onEnd?: (sessionId: string) => void;
+  /** Told, now and then, that the session has no live run and no command that waits: a good time to let go of it. */
+  readonly onIdle?: (sessionId: string) => void;
   /** Carries out messages that were enqueued, by whomever. Without it they wait for a session that has one. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
   /** The agent's name in runs of messages that name none. */

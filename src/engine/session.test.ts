@@ -33,6 +33,29 @@ describe("a session", () => {
     expect(typesOf(await expectValid(log)).slice(-3)).toEqual(["error", "node_exit", "run_end"]);
   });
 
+  it("says when it has nothing to do, and begins nothing more when told so", async () => {
+    const log = await createLog();
+    const onIdle = vi.fn();
+    const gate = Promise.withResolvers<void>();
+    const onRun: SessionOptions["onRun"] = async (run) => {
+      await gate.promise;
+      await run.finish();
+    };
+    await using session = await openSession(log, SESSION, { onIdle, onRun });
+    await session.idle();
+    expect(session.isIdle).toBe(true);
+    const told = onIdle.mock.calls.length;
+    for (const runId of ["a", "b"])
+      await log.submit({ commandId: runId, sessionId: SESSION, kind: "enqueue", body: { run_id: runId } });
+    await vi.waitFor(() => expect(session.liveRun?.runId).toBe("a"));
+    expect([session.isIdle, onIdle.mock.calls.length]).toEqual([false, told]);
+    session.drain();
+    gate.resolve();
+    await session.idle();
+    expect([session.liveRun, session.isIdle, onIdle.mock.calls.length]).toEqual([undefined, false, told]);
+    expect((await log.listPending(SESSION)).map(({ commandId }) => commandId)).toEqual(["b"]);
+  });
+
   it("refuses a run id that was used", async () => {
     const session = await openSession(await createLog(), SESSION);
     const run = await session.startRun({ runId: "a" });

@@ -59,6 +59,7 @@ export class Session implements AsyncDisposable {
   #live: Run | undefined;
   #stopped: LoomError | undefined;
   #hasEnded = false;
+  #isDraining = false;
   #closing: Promise<void> | undefined;
   #unwatch: () => void = () => undefined;
 
@@ -161,7 +162,7 @@ export class Session implements AsyncDisposable {
       this.#keeper.stop();
       throw error;
     }
-    this.#unwatch = this.log.watch(this.sessionId, () => this.#waker.hint(), { hintsOnly: true });
+    this.#unwatch = this.log.watch(this.sessionId, () => this.#waker.hint(), { commandsOnly: true });
     this.#keepAlive();
     this.#waker.hint();
   }
@@ -173,6 +174,16 @@ export class Session implements AsyncDisposable {
 
   get liveRun(): Run | undefined {
     return this.#live;
+  }
+
+  /** No run is live, and no command waits that was seen so far. */
+  get isIdle(): boolean {
+    return this.#live === undefined && this.#turns.size === 0 && this.#inbox.isEmpty;
+  }
+
+  /** Begins no more runs: messages wait for whoever opens the session next. Other commands are still carried out. */
+  drain(): void {
+    this.#isDraining = true;
   }
 
   /** Resolves when this process writes the session no more, and says why. */
@@ -348,11 +359,13 @@ export class Session implements AsyncDisposable {
     if (this.#sequencer.failure !== undefined) return;
     await this.#inbox.pass();
     await this.#leftovers.endAnswered();
-    while (this.#live === undefined) {
+    while (this.#live === undefined && !this.#isDraining) {
       const next = this.#turns.findNext();
-      if (next === undefined) return;
+      if (next === undefined) break;
       await this.#beginQueued(next);
     }
+    const { onIdle } = this.#options;
+    if (onIdle !== undefined && this.isIdle) this.#reporter.tell([onIdle], this.sessionId);
   }
 
   async #beginQueued({ commandId, body }: CommandState): Promise<void> {

@@ -37,7 +37,7 @@ export class Turns {
 
   /** Puts a message behind the others, durably; the promise is of its run. Code `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
-    const { runId, requestId, message, agent, source, context } = origin;
+    const { runId, requestId, message, agent, source, context, attachments } = origin;
     const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
     if (inbox.queue.length >= maxQueuedRuns)
       throw new LoomError("queue_full", `${maxQueuedRuns} messages wait already`, { limit: maxQueuedRuns });
@@ -48,6 +48,7 @@ export class Turns {
       ...(agent === undefined ? {} : { agent }),
       ...(source === undefined ? {} : { source }),
       ...(context === undefined ? {} : { context }),
+      ...(attachments === undefined ? {} : { attachments }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body });

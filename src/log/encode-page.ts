@@ -59,6 +59,14 @@ function countsFrames({ dialect, encoderOptions, modes }: Reading): boolean {
 }
 
 /**
+ * False if no run ends on this page: no record of it is what runs end with. These keys stand between plain quotation
+ * marks; inside somebody's words such are written otherwise.
+ */
+export function mayEndRunIn({ texts }: Page): boolean {
+  return texts.some((text) => text.includes('"reply"') || text.includes('"run_end"'));
+}
+
+/**
  * `startId` is the first record whose frames are wanted; `shownBefore` the last one before the first page that was not
  * left out.
  */

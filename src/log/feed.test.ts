@@ -45,6 +45,20 @@ describe("what was committed lately", () => {
     expect(listener).toHaveBeenCalledTimes(4);
   });
 
+  test("is no hint for those who want to know of commands only", () => {
+    const feed = new Feed(1000);
+    const listener = vi.fn<() => void>();
+    const unwatch = feed.watch("s", listener, { commandsOnly: true });
+    publish(feed, 0, 1);
+    expect(listener).not.toHaveBeenCalled();
+    expect(feed.peek("s", 0)).toBeUndefined();
+    feed.hint("s");
+    feed.forget("s");
+    expect(listener).toHaveBeenCalledTimes(2);
+    unwatch();
+    expect(feed.size).toBe(0);
+  });
+
   test("is not joined to what another session of the same name has", () => {
     const feed = new Feed(1000);
     feed.watch("s", () => undefined);

@@ -6,8 +6,13 @@ import { Buffer } from "node:buffer";
 import { LOG_LIMITS, type LogLimits, type WatchOptions } from "./log.ts";
 import { Page } from "./page.ts";
 
+interface Listener {
+  readonly tell: () => void;
+  readonly wantsRecords: boolean;
+}
+
 interface Channel {
-  readonly listeners: Set<() => void>;
+  readonly listeners: Set<Listener>;
   /** How many of them will read. */
   readers: number;
   /** One follows the other without a gap. */
@@ -40,14 +45,15 @@ export class Feed {
     return this.#channels.size;
   }
 
-  watch(sessionId: string, listener: () => void, { hintsOnly = false }: WatchOptions = {}): () => void {
+  watch(sessionId: string, listener: () => void, options: WatchOptions = {}): () => void {
+    const { commandsOnly = false, hintsOnly = commandsOnly } = options;
     let channel = this.#channels.get(sessionId);
     if (channel === undefined) {
       channel = { listeners: new Set(), readers: 0, pages: [], bytes: 0 };
       this.#channels.set(sessionId, channel);
     }
     // The same function may be given twice, and is then called twice.
-    const own = () => listener();
+    const own = { tell: () => listener(), wantsRecords: !commandsOnly };
     channel.listeners.add(own);
     if (!hintsOnly) channel.readers++;
     return () => {
@@ -74,17 +80,20 @@ export class Feed {
     while (channel.bytes > this.#maxBytes && channel.pages.length > 1) {
       channel.bytes -= channel.pages.shift()?.characters ?? 0;
     }
-    this.hint(sessionId);
+    this.#tell(channel, ({ wantsRecords }) => wantsRecords);
   }
 
   hint(sessionId: string): void {
     const channel = this.#channels.get(sessionId);
-    if (channel === undefined) return;
+    if (channel !== undefined) this.#tell(channel, () => true);
+  }
+
+  #tell(channel: Channel, isMeant: (listener: Listener) => boolean): void {
     // A copy: a listener may come and go while others are told, and one that comes anew must not be told for ever.
     for (const listener of Array.from(channel.listeners)) {
-      if (!channel.listeners.has(listener)) continue;
+      if (!isMeant(listener) || !channel.listeners.has(listener)) continue;
       try {
-        listener();
+        listener.tell();
       } catch (error) {
         // What was committed is committed, whatever a listener makes of it; the others want to know too.
         process.emitWarning(error instanceof Error ? error : String(error));

@@ -6,17 +6,20 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 let machine: string | undefined;
+let ownStart: string | undefined;
 let count = 0;
 
 /** A name for one writer of this process: machine, process, when the process began, and a number. */
 export function describeHolder(): string {
-  return `${describeMachine()}/${process.pid}/${readStart(process.pid) ?? ""}/${++count}`;
+  return `${describeMachine()}/${process.pid}/${readOwnStart()}/${++count}`;
 }
 
 /** True when the holder was a process of this machine and has ended; false when it may be alive. */
 export function isHolderGone(holder: string): boolean {
   const [where, pid, start] = holder.split("/");
   if (where !== describeMachine() || pid === undefined || !/^[1-9]\d*$/.test(pid)) return false;
+  // Most that are asked about are this process: it need not be looked for.
+  if (pid === String(process.pid) && start === readOwnStart()) return false;
   try {
     process.kill(Number(pid), 0);
   } catch (error) {
@@ -38,6 +41,11 @@ function describeMachine(): string {
     }
   })();
   return machine;
+}
+
+function readOwnStart(): string {
+  ownStart ??= readStart(process.pid) ?? "";
+  return ownStart;
 }
 
 /** When a process began, in ticks since the machine did; undefined where nobody says. A zombie has ended. */

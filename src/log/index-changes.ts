@@ -1,10 +1,12 @@
 /**
- * What a batch changes in a session's indexes: runs that begin or end, and landmarks. The indexes are projections of the
+ * What a batch changes in a session's indexes: runs that begin or end, landmarks, and what was said. The indexes are projections of the
  * records and written with them, so they never disagree. Their texts are well-formed, whatever the records hold: half a
  * character has no UTF-8, and a store would read back another text than it was given.
  */
 import { type EventOf, isTerminal } from "../protocol/index.ts";
 import type { Landmark, LogEntry, RunStatus } from "./log.ts";
+import { findSaid, type SaidAt } from "./said.ts";
+import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
 
 export interface RunBegin {
   readonly runId: string;
@@ -27,12 +29,15 @@ export interface IndexChanges {
   readonly begins: readonly RunBegin[];
   readonly ends: readonly RunEnd[];
   readonly landmarks: readonly Landmark[];
+  /** Messages and replies, as far as they are searched. */
+  readonly said: readonly SaidAt[];
 }
 
 export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
   const begins: RunBegin[] = [];
   const ends: RunEnd[] = [];
   const landmarks: Landmark[] = [];
+  const said: SaidAt[] = [];
   const seen = new Set<string>();
   for (const { record } of entries) {
     const { envelope, event } = record;
@@ -54,7 +59,10 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
     } else if (event.type === "todo_list") {
       const key = (event as EventOf<"todo_list">).list_id.toWellFormed();
       landmarks.push({ kind: "todo_list", key, eventId, runId });
+    } else {
+      const text = findSaid(event)?.text;
+      if (text !== undefined) said.push({ eventId, text: text.slice(0, MAX_SEARCHED_LENGTH) });
     }
   }
-  return { begins, ends, landmarks };
+  return { begins, ends, landmarks, said };
 }

@@ -20,6 +20,7 @@ export {
   type CommandOutcome,
   type CommandState,
   type CreateOptions,
+  type FoundSession,
   type Landmark,
   type LandmarkKind,
   type Lease,
@@ -34,11 +35,20 @@ export {
   type RetentionPolicy,
   type RunInfo,
   type RunStatus,
+  type SearchMatch,
+  type SearchOptions,
   type SessionInfo,
   type Settlement,
 } from "./log.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export { Page } from "./page.ts";
 export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./sqlite/sqlite-log.ts";
-export { openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "./stream.ts";
+export {
+  openSteps,
+  openStream,
+  type StreamFrame,
+  type StreamOptions,
+  type StreamPlace,
+  type StreamStep,
+} from "./stream.ts";
 export { exportSession, importSession, type ImportOptions } from "./transfer.ts";

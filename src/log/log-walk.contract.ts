@@ -29,7 +29,7 @@ const LIMITS: Partial<LogLimits> = {
   maxBatchBytes: 1200,
   maxPageRecords: 7,
   maxPageBytes: 900,
-  maxPendingCommands: 3,
+  maxPendingCommands: 2,
   maxFeedBytes: 500,
 };
 

@@ -9,6 +9,7 @@ import { describeIndexes } from "./log-index.contract.ts";
 import { describeLeases } from "./log-leases.contract.ts";
 import { describeReading } from "./log-read.contract.ts";
 import { describeRetention } from "./log-retention.contract.ts";
+import { describeSearch } from "./log-search.contract.ts";
 import { describeSessions } from "./log-sessions.contract.ts";
 import type { LogStore } from "./log-trial.contract.ts";
 import { describeWalk } from "./log-walk.contract.ts";
@@ -24,6 +25,7 @@ export function describeLog(name: string, store: LogStore, { numRuns = 1000 }: L
     describeReading(store);
     describeLeases(store);
     describeSessions(store);
+    describeSearch(store);
     describeIndexes(store);
     describeCommands(store);
     describeRetention(store);

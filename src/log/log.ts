@@ -136,9 +136,36 @@ export interface ListOptions {
   readonly after?: string;
 }
 
+export interface SearchOptions extends ListOptions {
+  /**
+   * Words that must all be in one text: at its beginning a word may stand for a longer one, of Chinese and the like any
+   * piece is found. Case, accents and punctuation do not count. Where nothing in it counts, nothing is found.
+   */
+  readonly query: string;
+}
+
+/** Where a session has what was searched for: in its title, or else in the latest text that has it. */
+export interface SearchMatch {
+  readonly where: "title" | "message" | "answer";
+  /** What is around it, on one line. */
+  readonly snippet: string;
+  /** The run it was said in; absent for a title. */
+  readonly runId?: string;
+}
+
+export interface FoundSession extends SessionInfo {
+  readonly match: SearchMatch;
+}
+
+export interface RenameOptions {
+  readonly onlyUntitled?: boolean;
+}
+
 export interface WatchOptions {
   /** True for those who will not read: nothing is kept in memory on their account. */
   readonly hintsOnly?: boolean;
+  /** True for whoever writes the session, and knows what it writes: records of this process give no hint. */
+  readonly commandsOnly?: boolean;
 }
 
 /**
@@ -219,7 +246,10 @@ export interface Log {
   getSession(sessionId: string): Promise<SessionInfo | undefined>;
   /** In the order of their making, newest first. */
   listSessions(options?: ListOptions): Promise<readonly SessionInfo[]>;
-  renameSession(sessionId: string, title: string): Promise<SessionInfo>;
+  /** Those whose title, messages or replies have what is asked for, in the order of `listSessions`. */
+  searchSessions(options: SearchOptions): Promise<readonly FoundSession[]>;
+  /** `onlyUntitled`: one that has a title already keeps it. */
+  renameSession(sessionId: string, title: string, options?: RenameOptions): Promise<SessionInfo>;
   /**
    * False when there was none. Its writer is fenced; its cursors are refused, even if the name is used again. With an
    * `epoch` only its holder may delete it, others are `fenced`.

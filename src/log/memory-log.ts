@@ -14,6 +14,7 @@ import {
   type Command,
   type CommandState,
   type CreateOptions,
+  type FoundSession,
   type Landmark,
   type LandmarkKind,
   type Lease,
@@ -23,12 +24,22 @@ import {
   type LogLimits,
   type PruneReport,
   type ReadOptions,
+  type RenameOptions,
   type RetentionPolicy,
   type RunInfo,
+  type SearchOptions,
   type SessionInfo,
   type WatchOptions,
 } from "./log.ts";
-import { type Cut, cutSession, findCut, indexEntries, lastIdOf, type MemorySession } from "./memory-session.ts";
+import {
+  type Cut,
+  cutSession,
+  findCut,
+  findMatch,
+  indexEntries,
+  lastIdOf,
+  type MemorySession,
+} from "./memory-session.ts";
 import { Page } from "./page.ts";
 import {
   assertCommand,
@@ -48,6 +59,7 @@ import {
   unknownPlace,
   unknownSession,
 } from "./rules.ts";
+import { readQuery } from "./search-text.ts";
 
 export interface MemoryLogOptions {
   readonly limits?: Partial<LogLimits>;
@@ -97,10 +109,27 @@ export class MemoryLog implements Log {
     );
   }
 
-  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+  async searchSessions({ query, limit, after }: SearchOptions): Promise<readonly FoundSession[]> {
+    this.#assertOpen();
+    const phrases = readQuery(query);
+    const newestFirst = [...this.#sessions.values()].toReversed();
+    const found: FoundSession[] = [];
+    for (const session of pageAfter(newestFirst, Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)) {
+      const match = findMatch(session, phrases);
+      if (match !== undefined) found.push({ ...this.#describe(session), match });
+      if (found.length >= boundList(limit)) break;
+    }
+    return found;
+  }
+
+  async renameSession(
+    sessionId: string,
+    title: string,
+    { onlyUntitled = false }: RenameOptions = {},
+  ): Promise<SessionInfo> {
     assertTitle(title);
     const session = this.#get(sessionId);
-    session.title = title;
+    if (!onlyUntitled || session.title === undefined) session.title = title;
     return this.#describe(session);
   }
 
@@ -375,6 +404,7 @@ export class MemoryLog implements Log {
       graceUntil: graceMs === 0 ? 0 : at + graceMs,
       runs: new Map(),
       landmarks: new Map(),
+      said: [],
       commands: new Map(),
       settledAt: new Map(),
     };

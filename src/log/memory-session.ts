@@ -4,7 +4,9 @@
  */
 import { Buffer } from "node:buffer";
 import { findIndexChanges } from "./index-changes.ts";
-import type { CommandState, Landmark, LogEntry, PruneReport, RunInfo } from "./log.ts";
+import type { CommandState, Landmark, LogEntry, PruneReport, RunInfo, SearchMatch } from "./log.ts";
+import { matchSaid } from "./said.ts";
+import { findSnippet, type Phrase } from "./search-text.ts";
 
 export interface MemorySession {
   readonly sessionId: string;
@@ -22,6 +24,8 @@ export interface MemorySession {
   graceUntil: number;
   readonly runs: Map<string, RunInfo>;
   readonly landmarks: Map<string, Landmark>;
+  /** The records that are messages or replies, oldest first. */
+  said: number[];
   readonly commands: Map<string, CommandState>;
   /** When each command was answered. */
   readonly settledAt: Map<string, number>;
@@ -39,7 +43,8 @@ export function lastIdOf({ firstId, texts }: MemorySession): number {
 
 /** Puts what the entries change into the indexes. */
 export function indexEntries(session: MemorySession, entries: readonly LogEntry[]): void {
-  const { begins, ends, landmarks } = findIndexChanges(entries);
+  const { begins, ends, landmarks, said } = findIndexChanges(entries);
+  for (const { eventId } of said) session.said.push(eventId);
   let updatedAt = Number.NEGATIVE_INFINITY;
   for (const { runId, firstId, startedAt, requestId, agent } of begins) {
     if (session.runs.has(runId)) continue;
@@ -68,8 +73,21 @@ export function cutSession(session: MemorySession, { lastId }: Cut): PruneReport
   session.bytes -= bytes;
   const runs = [...session.runs.values()].filter((run) => run.lastId !== undefined && run.lastId <= lastId);
   for (const { runId } of runs) session.runs.delete(runId);
+  session.said = session.said.filter((eventId) => eventId > lastId);
   for (const [key, { eventId }] of session.landmarks) if (eventId <= lastId) session.landmarks.delete(key);
   return { runs: runs.length, records: gone.length, bytes };
+}
+
+/** In the title, or else in the latest text that has all of it. */
+export function findMatch(session: MemorySession, phrases: readonly Phrase[]): SearchMatch | undefined {
+  const { title = "", said, texts, firstId } = session;
+  const snippet = findSnippet(title, phrases);
+  if (snippet !== undefined) return { where: "title", snippet };
+  for (let index = said.length - 1; index >= 0; index--) {
+    const match = matchSaid(texts[(said[index] ?? 0) - firstId] ?? "", phrases);
+    if (match !== undefined) return match;
+  }
+  return undefined;
 }
 
 /** The first place where the session can be cut: at the end of a run, and inside of none. */

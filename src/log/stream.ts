@@ -11,7 +11,14 @@
 import { type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
 import { isLoomError, LoomError, readStreamModes, type StreamModes } from "../protocol/index.ts";
 import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
-import { createPageEncoder, findShownBefore, needsRun, type PageEncoder, type Reading } from "./encode-page.ts";
+import {
+  createPageEncoder,
+  findShownBefore,
+  mayEndRunIn,
+  needsRun,
+  type PageEncoder,
+  type Reading,
+} from "./encode-page.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
 import { assertIncarnation, createTurns, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
@@ -51,6 +58,8 @@ export interface StreamOptions {
   /** Bytes of one frame: states that were put together may become long. Code `frame_too_long`; none unless given. */
   readonly maxFrameBytes?: number | undefined;
   readonly recheckMs?: number | undefined;
+  /** Look whether a run may end in a page: `mayEndRun`. */
+  readonly marksEnds?: boolean | undefined;
 }
 
 /** A batch has no more, unless it is a single frame. */
@@ -60,6 +69,15 @@ export interface StreamPlace {
   readonly session: SessionInfo;
   /** Where the stream begins, frames to skip not counted. */
   readonly cursor: string;
+}
+
+/** How far a stream has come. Frames may be none: not every record gives some. */
+export interface StreamStep {
+  readonly frames: readonly StreamFrame[];
+  /** All frames of the records up to this one were given; undefined where more of the last one may follow. */
+  readonly through: number | undefined;
+  /** Where it was asked for: false if no run can end among these records. */
+  readonly mayEndRun: boolean;
 }
 
 /** Where a stream begins: with frame `frame` of record `eventId`. */
@@ -74,6 +92,15 @@ export async function* openStream(
   sessionId: string,
   options: StreamOptions,
 ): AsyncGenerator<readonly StreamFrame[], void, undefined> {
+  for await (const { frames } of openSteps(log, sessionId, options)) if (frames.length > 0) yield frames;
+}
+
+/** The same, telling how far it has come also where there was nothing to give. */
+export async function* openSteps(
+  log: Log,
+  sessionId: string,
+  options: StreamOptions,
+): AsyncGenerator<StreamStep, void, undefined> {
   const { dialect: name, encoderOptions = {}, modes, cursor, after, skip = 0, of, onPlaced, ...waiting } = options;
   if (!isDialectName(name)) throw new LoomError("invalid_name", `there is no dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
@@ -101,18 +128,22 @@ export async function* openStream(
   if (start.eventId > lastId) tellPlaced();
   const turn = createTurns();
   for await (const page of followRecords(log, sessionId, { ...waiting, after: from, incarnation })) {
-    for (const batch of write(page)) {
+    const mayEndRun = options.marksEnds === true && mayEndRunIn(page);
+    for (const { frames: batch, isLast } of write(page)) {
       const skipped = Math.min(toSkip, batch.length);
       toSkip -= skipped;
-      if (skipped === batch.length) continue;
-      tellPlaced?.();
-      yield skipped === 0 ? batch : batch.slice(skipped);
+      const frames = skipped === 0 ? batch : batch.slice(skipped);
+      if (isLast && page.lastId >= lastId) {
+        // Nobody can have received a frame of a record that was not there when they asked.
+        if (toSkip > 0) throw aheadBy(toSkip);
+        tellPlaced?.();
+      }
+      if (frames.length > 0) tellPlaced?.();
+      // Before the place is known to be good, and before the start, nobody is anywhere yet.
+      else if (!isLast || tellPlaced !== undefined || page.lastId < start.eventId) continue;
+      yield { frames, through: isLast ? page.lastId : undefined, mayEndRun };
       await turn();
     }
-    if (page.lastId < lastId) continue;
-    // Nobody can have received a frame of a record that was not there when they asked.
-    if (toSkip > 0) throw aheadBy(toSkip);
-    tellPlaced?.();
   }
 }
 
@@ -152,10 +183,10 @@ async function findReadingStart(log: Log, info: SessionInfo, reading: Reading, {
   }
 }
 
-/** The frames of a page, in batches that are made when they are asked for. */
+/** The frames of a page, in batches that are made when they are asked for; the last one may be empty. */
 function createPageWriter(encode: PageEncoder, incarnation: string, start: Start, maxFrameBytes?: number) {
   const format = createCursorFormat(incarnation);
-  return function* (page: Page): Generator<readonly StreamFrame[], void, undefined> {
+  return function* (page: Page): Generator<{ readonly frames: readonly StreamFrame[]; readonly isLast: boolean }> {
     let frames: StreamFrame[] = [];
     let characters = 0;
     let eventId = Math.max(page.after, start.eventId - 1);
@@ -172,7 +203,7 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Start
         const bytes = maxFrameBytes !== undefined && text.length * 3 > maxFrameBytes ? Buffer.byteLength(text) : 0;
         const isTooLong = maxFrameBytes !== undefined && bytes > maxFrameBytes;
         if (frames.length > 0 && (isTooLong || characters + text.length > MAX_BATCH_CHARACTERS)) {
-          yield frames;
+          yield { frames, isLast: false };
           frames = [];
           characters = 0;
         }
@@ -190,7 +221,7 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Start
         frames.push({ text, cursor: index === texts.length - 1 ? format(eventId) : format(eventId, index) });
       }
     }
-    if (frames.length > 0) yield frames;
+    yield { frames, isLast: true };
   };
 }
 

@@ -96,7 +96,7 @@ async function openStream(
 ): Promise<ReadableStreamDefaultReader<StreamPart>> {
   // A model may throw instead of rejecting.
   const ask = async (): Promise<{ readonly stream?: ReadableStream } | undefined> =>
-    model.doStream(createCallOptions(request, watch.signal));
+    model.doStream(createCallOptions(request, watch.signal, model.specificationVersion));
   try {
     const { stream } = (await watch.waitFor(ask(), (late) => void discard(late?.stream))) ?? {};
     if (typeof stream?.getReader !== "function") throw new TypeError("it gave no stream");

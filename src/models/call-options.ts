@@ -1,15 +1,32 @@
-/** A request in the words of the AI SDK's providers. Their versions agree on all of it. */
-import type { ModelRequest, ModelTool } from "./model.ts";
+/** A request in the words of the AI SDK's providers. Their versions agree on all of it but on how a file is put. */
+import { describeFile } from "./describe-file.ts";
+import type { ModelMessage, ModelRequest, ModelTool, UserPart } from "./model.ts";
 
-export function createCallOptions(request: ModelRequest, abortSignal: AbortSignal): object {
+export function createCallOptions(request: ModelRequest, abortSignal: AbortSignal, version: string): object {
   const { messages, tools = [], toolChoice, responseFormat, settings = {} } = request;
   return {
     ...settings,
-    prompt: messages,
+    prompt: messages.some(hasFiles) ? messages.map((message) => putFiles(message, version)) : messages,
     ...(tools.length === 0 ? {} : { tools: tools.map(describeTool), toolChoice: describeChoice(toolChoice) }),
     ...(responseFormat === undefined ? {} : { responseFormat: { type: "json", ...responseFormat } }),
     abortSignal,
   };
+}
+
+function hasFiles({ role, content }: ModelMessage): boolean {
+  return role === "user" && content.some(({ type }) => type !== "text");
+}
+
+function putFiles(message: ModelMessage, version: string): object {
+  if (message.role !== "user") return message;
+  return { role: "user", content: message.content.map((part) => putFile(part, version)) };
+}
+
+function putFile(part: UserPart, version: string): object {
+  if (part.type === "text") return part;
+  // A reference that nobody has followed.
+  if (part.type === "attachment") return { type: "text", text: `[${describeFile(part)}, which is not at hand]` };
+  return version === "v4" ? { ...part, data: { type: "data", data: part.data } } : part;
 }
 
 function describeTool({ name, description, inputSchema }: ModelTool): object {

@@ -5,16 +5,19 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type {
   LanguageModelV2,
   LanguageModelV2CallOptions,
+  LanguageModelV2FilePart,
   LanguageModelV2Prompt,
   LanguageModelV3,
   LanguageModelV3CallOptions,
+  LanguageModelV3FilePart,
   LanguageModelV3Prompt,
   LanguageModelV4,
   LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
 import { expectTypeOf, test } from "vitest";
-import type { LanguageModel, ModelMessage, ModelSettings } from "./model.ts";
+import type { FilePart, LanguageModel, ModelMessage, ModelSettings, TextPart } from "./model.ts";
 
 /** The packages ask for lists that may be changed; nobody does. */
 type Changeable<T> = T extends readonly (infer Item)[]
@@ -22,6 +25,11 @@ type Changeable<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { -readonly [K in keyof T]: Changeable<T[K]> }
     : T;
+
+/** Files are put as each version wants them, and references are not sent. */
+type Spoken =
+  | Exclude<ModelMessage, { role: "user" }>
+  | { readonly role: "user"; readonly content: readonly TextPart[] };
 
 test("models of every version and provider are models", () => {
   expectTypeOf<LanguageModelV2>().toExtend<LanguageModel>();
@@ -34,9 +42,13 @@ test("models of every version and provider are models", () => {
 });
 
 test("messages and settings are what every version takes", () => {
-  expectTypeOf<Changeable<ModelMessage>[]>().toExtend<LanguageModelV2Prompt>();
-  expectTypeOf<Changeable<ModelMessage>[]>().toExtend<LanguageModelV3Prompt>();
-  expectTypeOf<Changeable<ModelMessage>[]>().toExtend<LanguageModelV4Prompt>();
+  expectTypeOf<Changeable<Spoken>[]>().toExtend<LanguageModelV2Prompt>();
+  expectTypeOf<Changeable<Spoken>[]>().toExtend<LanguageModelV3Prompt>();
+  expectTypeOf<Changeable<Spoken>[]>().toExtend<LanguageModelV4Prompt>();
+  expectTypeOf<FilePart>().toExtend<LanguageModelV2FilePart>();
+  expectTypeOf<FilePart>().toExtend<LanguageModelV3FilePart>();
+  type Wrapped = Omit<FilePart, "data"> & { data: { type: "data"; data: FilePart["data"] } };
+  expectTypeOf<Wrapped>().toExtend<LanguageModelV4FilePart>();
   type Settings = Changeable<Omit<ModelSettings, "reasoning">>;
   expectTypeOf<Settings>().toExtend<Partial<LanguageModelV2CallOptions>>();
   expectTypeOf<Settings>().toExtend<Partial<LanguageModelV3CallOptions>>();

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "../protocol/index.ts";
 /** A message as models are given it; plain JSON, so that it can be part of a graph's state. */
 export type ModelMessage =
   | { readonly role: "system"; readonly content: string }
-  | { readonly role: "user"; readonly content: readonly TextPart[] }
+  | { readonly role: "user"; readonly content: readonly UserPart[] }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
   | { readonly role: "tool"; readonly content: readonly ToolResultPart[] };
 
@@ -22,6 +22,25 @@ export interface TextPart {
   readonly text: string;
   readonly providerOptions?: ProviderOptions;
 }
+
+/** A file, with its bytes: only in what a provider is given. */
+export interface FilePart {
+  readonly type: "file";
+  readonly mediaType: string;
+  readonly filename?: string;
+  readonly data: Uint8Array;
+}
+
+/** A file, by reference: as conversations and states have it. Whoever calls a model puts the file in its place. */
+export interface AttachmentPart {
+  readonly type: "attachment";
+  readonly blobId: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  readonly name?: string;
+}
+
+export type UserPart = TextPart | FilePart | AttachmentPart;
 
 export interface ReasoningPart {
   readonly type: "reasoning";

@@ -74,8 +74,13 @@ function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequ
     yield { type: "error", error: new Error(error) };
     return;
   }
-  const usage = countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join(""));
+  const usage = countUsage(JSON.stringify(prompt, omitBytes), [reasoning, text, ...inputs].join(""));
   yield speakFinish(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");
+}
+
+/** The bytes of files are no words. */
+function omitBytes(key: string, value: unknown): unknown {
+  return key === "data" && typeof value === "object" ? undefined : value;
 }
 
 /**

@@ -108,6 +108,8 @@ export const ERROR_CODES = {
   image_refused: "validation",
   ingest_invalid: "validation",
   shutting_down: "system",
+  request_timeout: "timeout",
+  listen_failed: "system",
   // Graphs.
   graph_invalid: "validation",
   graph_changed: "validation",

@@ -26,6 +26,8 @@ export interface RunStartEvent {
   readonly request_id?: string;
   /** What the caller wants told with every callback of the run; kept in the log */
   readonly context?: JsonObject;
+  /** Files that came with the message, by reference */
+  readonly attachments?: readonly { readonly blob_id: string; readonly name?: string; readonly media_type: string; readonly bytes: number }[];
 }
 
 /** A node run started (001 §4.2). */
@@ -633,7 +635,7 @@ export interface LoomEventMap {
 
 /** From the type to its form, as a text. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0}",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",

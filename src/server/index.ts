@@ -1,5 +1,15 @@
-/** The server's side of the wire, without a server: functions and objects that any HTTP or WebSocket server can mount. */
+/** The server: as a handler that any server mounts, with one of its own, and the parts it is made of. */
+export { createLoomHandler, type CloseHandlerOptions, type LoomHandler } from "./loom-handler.ts";
+export type { LoomHandlerOptions } from "./handler-options.ts";
+export { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
+export type { ServedAgent } from "./runs/run-desk.ts";
+export type { ServedAgents } from "./runs/served-agents.ts";
+export { SERVER_LIMITS, type ServerLimits } from "./server-limits.ts";
+export { type Action, type Asker, type Authorize, type AuthorizeRequest } from "./guard/authorize.ts";
 export { type Answer, carryOut, type CommandHost, type RunCommand } from "./commands/carry-out.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./doors/events-handler.ts";
 export { createMetricsHandler, type MetricsHandlerOptions } from "./doors/metrics-handler.ts";
+export type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blobs/blob-store.ts";
+export { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
+export { openBlobStore } from "./blobs/open-blob-store.ts";

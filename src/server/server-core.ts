@@ -22,8 +22,10 @@ export interface ServerCore {
   readonly version: string;
   /** Stack traces in the dialect `engine`; never by default. */
   readonly isDebug: boolean;
+  /** False until the first look for what other processes left is done. Where it is absent there is none. */
+  readonly isReady?: () => boolean;
   /** Aborted when the server is about to stop. */
   readonly closing: AbortSignal;
   /** Keeps what was thrown from users; the id they are told instead. */
-  report(error: unknown): string;
+  readonly report: (error: unknown) => string;
 }

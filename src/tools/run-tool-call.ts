@@ -204,7 +204,7 @@ async function execute(
   output: ToolOutput,
   input: unknown,
 ): Promise<Ending> {
-  const { sessionId, runId } = host;
+  const { sessionId, runId, saveBlob } = host;
   try {
     const result = await withinTime(tool, host.signal, (signal) => {
       const context: ToolContext = {
@@ -216,6 +216,9 @@ async function execute(
         report: (progress, message) => output.report(progress, message),
         show: (event) => output.show(event),
         ready: () => untilAborted(output.ready(), signal),
+        ...(saveBlob === undefined
+          ? {}
+          : { saveBlob: (bytes, about) => untilAborted(saveBlob(bytes, { ...about, signal }), signal) }),
       };
       return tool.execute(input, context);
     });

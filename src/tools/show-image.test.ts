@@ -227,3 +227,39 @@ describe("an SVG", () => {
     }
   });
 });
+
+describe("an image that is too large for an event", () => {
+  const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(400_000)]);
+  const url = `data:image/png;base64,${png.toString("base64")}`;
+  const saved: { readonly bytes: Uint8Array; readonly mediaType: string }[] = [];
+  const shown: unknown[] = [];
+  const context = {
+    callId: "c",
+    sessionId: "s",
+    runId: "r",
+    signal: new AbortController().signal,
+    print: () => undefined,
+    report: () => undefined,
+    show: (event: unknown) => void shown.push(event),
+    ready: async () => undefined,
+  };
+  const saveBlob = async (bytes: Uint8Array, { mediaType }: { readonly mediaType: string }) => {
+    saved.push({ bytes, mediaType });
+    return { blob_id: "b", url: "/v1/sessions/s/blobs/b" };
+  };
+
+  it("is kept, and shown by where it is", async () => {
+    const tool = createImageTool();
+    await tool.execute({ url, alt: "A cat" }, { ...context, saveBlob });
+    expect(shown).toEqual([{ type: "image", url: "/v1/sessions/s/blobs/b", media_type: "image/png", alt: "A cat" }]);
+    expect(saved.map(({ bytes, mediaType }) => [png.equals(bytes), mediaType])).toEqual([[true, "image/png"]]);
+  });
+
+  it("is refused where nobody keeps it, and where it is something else", async () => {
+    const tool = createImageTool();
+    expect(await tool.execute({ url, alt: "A cat" }, context)).toMatchObject({ isError: true });
+    const wrong = url.replace("image/png", "image/gif");
+    expect(await tool.execute({ url: wrong, alt: "A cat" }, { ...context, saveBlob })).toMatchObject({ isError: true });
+    expect([shown.length, saved.length]).toEqual([1, 1]);
+  });
+});

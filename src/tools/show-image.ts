@@ -8,6 +8,7 @@ import { type ImageEvent, LoomError } from "../protocol/index.ts";
 import { shorten } from "./describe-failure.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
+import { sniffImage } from "./fetch/sniff-image.ts";
 import { findSvgFault, MAX_SVG_CHARACTERS, nameSvg } from "./find-svg-fault.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
@@ -29,6 +30,8 @@ const MAX_URL = 500_000;
 const MAX_ADDRESS = 2000;
 /** Pixels only: an SVG as data would not have been judged. */
 const DATA = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64,[A-Za-z0-9+/]+={0,2}$/;
+
+const LARGE = /^data:(image\/(?:png|jpeg|gif|webp|avif));base64$/;
 
 type Image = Omit<ImageEvent, "type" | "alt">;
 type Read = { readonly image: Image } | { readonly fault: string };
@@ -52,10 +55,15 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
       required: ["alt"],
     }),
     // Not to be run twice: it would show twice.
-    execute: ({ svg, url, alt }, { show }) => {
+    execute: async ({ svg, url, alt }, { show, saveBlob }) => {
       const read = readImage(svg, url, allowed, maxSvgCharacters);
-      if ("fault" in read) return toolResult({ text: `${read.fault}. Nothing was shown.`, isError: true });
-      show({ type: "image", ...read.image, alt });
+      const large = "fault" in read && url !== undefined && saveBlob !== undefined ? readLarge(url) : undefined;
+      if ("fault" in read && (large === undefined || saveBlob === undefined))
+        return toolResult({ text: `${read.fault}. Nothing was shown.`, isError: true });
+      if ("image" in read) show({ type: "image", ...read.image, alt });
+      // Too large for an event: it is kept, and shown by where it is.
+      else if (large !== undefined && saveBlob !== undefined)
+        show({ type: "image", url: (await saveBlob(large.bytes, large)).url, media_type: large.mediaType, alt });
       return `The image is shown to the user: ${shorten(alt, 200)}`;
     },
   });
@@ -76,6 +84,15 @@ function readImage(svg: string | undefined, url: string | undefined, hosts: Read
   if (mediaType !== undefined) return { image: { url, media_type: mediaType } };
   if (/^data:image\/svg/i.test(url)) return { fault: "An SVG is given as text, in `svg`" };
   return readAddress(url, hosts);
+}
+
+/** An image of pixels that is too large for an event, and not for a blob. */
+function readLarge(url: string): { readonly bytes: Uint8Array; readonly mediaType: string } | undefined {
+  const [head = ""] = url.slice(0, 100).split(",", 1);
+  const [, mediaType] = LARGE.exec(head) ?? [];
+  if (url.length <= MAX_URL || mediaType === undefined) return undefined;
+  const bytes = Buffer.from(url.slice(head.length + 1), "base64");
+  return sniffImage(bytes) === mediaType ? { bytes, mediaType } : undefined;
 }
 
 function readSvg(svg: string, maxCharacters: number): Read {

@@ -22,8 +22,20 @@ export interface ToolHost {
   recall?(callId: string): RecalledCall | undefined;
   /** Told what a tool has thrown, whole; users see its message, and the id. */
   onError?(error: unknown, errorId: string): void;
+  /** Keeps what no event can hold; absent where there is no place for it. */
+  readonly saveBlob?: SaveBlob | undefined;
   readonly now?: () => number;
 }
+
+/** Gives where it is found, which is what an event may say instead. Throws `blob_too_large`, `blobs_full`. */
+export type SaveBlob = (
+  bytes: Uint8Array,
+  options: {
+    readonly mediaType: string;
+    readonly name?: string | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
+) => Promise<{ readonly blob_id: string; readonly url: string }>;
 
 export interface RecalledCall {
   /** The arguments the user was asked about, if that was so. */

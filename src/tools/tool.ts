@@ -36,6 +36,19 @@ export interface ToolContext {
   readonly show: (event: ShownEvent) => void;
   /** Resolves when all of that is on its way and the log has room: for tools that print a lot. */
   readonly ready: () => Promise<void>;
+  /** Keeps an image or a file that is too large for an event, and gives its address; undefined where nobody keeps any. */
+  readonly saveBlob?: ((bytes: Uint8Array, about: SavedAs) => Promise<SavedFile>) | undefined;
+}
+
+export interface SavedAs {
+  readonly mediaType: string;
+  readonly name?: string | undefined;
+}
+
+export interface SavedFile {
+  readonly blob_id: string;
+  /** For an event: `image` with this `url`. */
+  readonly url: string;
 }
 
 /** When the user must agree before the tool runs. A function that throws means yes. */

@@ -30,7 +30,8 @@ function play({ prompt }: ScriptedRequest): ScriptedTurn {
   expect(findRuleBreak(prompt)).toBeUndefined();
   const last = prompt.at(-1);
   if (last?.role === "tool") return { text: "That is all, and it took two sums to find out." };
-  const said = last?.role === "user" ? (last.content[0]?.text ?? "") : "";
+  const [first] = last?.role === "user" ? last.content : [];
+  const said = first?.type === "text" ? first.text : "";
   if (said.startsWith("fail")) return { text: "I was about to", fault: { kind: "cut", after: 2 } };
   if (said.startsWith("stop")) return { text: "I was about to", fault: { kind: "stall", after: 2 } };
   const add = (a: number) => ({ name: "add", input: { a, b: 1 } });

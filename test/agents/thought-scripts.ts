@@ -4,7 +4,7 @@ import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-mo
 /** What the model was asked last, in words. */
 function readAsked({ prompt }: ScriptedRequest): string {
   const last = prompt.at(-1);
-  return last?.role === "user" ? last.content.map(({ text }) => text).join("") : "";
+  return last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
 }
 
 /** The last of the steps that a prompt for a tree names, or nothing. */

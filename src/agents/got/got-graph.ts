@@ -5,7 +5,7 @@
 import { defineGraph, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { describeCut } from "../describe-cut.ts";
-import { isBlank } from "../run-messages.ts";
+import { isBlank } from "../compose-question.ts";
 import { think } from "../think.ts";
 import { createComplaint, type Execution, type GotContext, listKnown } from "./execution.ts";
 import { recallExpansions } from "./expand-node.ts";

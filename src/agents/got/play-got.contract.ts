@@ -21,7 +21,7 @@ export interface AskedFor {
 /** What a prompt asks for, by its words alone. */
 export function readAsked(prompt: readonly ModelMessage[]): AskedFor {
   const texts = prompt.flatMap(({ role, content }) =>
-    role === "user" ? [content.map(({ text }) => text).join("")] : [],
+    role === "user" ? [content.map((part) => (part.type === "text" ? part.text : "")).join("")] : [],
   );
   const text = texts.findLast((one) => one.startsWith("Question:\n")) ?? "";
   const at = prompt.findLastIndex(

@@ -6,7 +6,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import type { Operation, PlanNode } from "./plan.ts";
 
-type Asked = Pick<AgentContext, "system" | "history" | "question">;
+type Asked = Pick<AgentContext, "system" | "history" | "question"> & Partial<Pick<AgentContext, "files">>;
 
 /** The result of another node. */
 export interface Known {
@@ -141,10 +141,10 @@ function describeTask({ id, task }: PlanNode): string {
   return `Task ${id}:\n${task}`;
 }
 
-function compose({ system, history, question }: Asked, parts: readonly string[]): readonly ModelMessage[] {
+function compose({ system, history, question, files = [] }: Asked, parts: readonly string[]): readonly ModelMessage[] {
   return [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
     ...history,
-    { role: "user", content: [{ type: "text", text: [`Question:\n${question}`, ...parts].join("\n\n") }] },
+    { role: "user", content: [{ type: "text", text: [`Question:\n${question}`, ...parts].join("\n\n") }, ...files] },
   ];
 }

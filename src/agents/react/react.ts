@@ -6,6 +6,7 @@ import type { StandardSchema } from "../../tools/standard-schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolResult } from "../../tools/tool-result.ts";
 import type { AgentKind } from "../agent-kind.ts";
+import { isBlank } from "../compose-question.ts";
 import { createReactGraph, type ReactContext, type ReactState } from "./react-graph.ts";
 
 export interface ReactOptions {
@@ -34,7 +35,9 @@ export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions
     tools: answer === undefined ? [] : [createAnswerTool(answer)],
     async answer(agentContext) {
       const context: ReactContext = { ...agentContext, maxIterations, answerTool };
-      const messages = [{ role: "user", content: [{ type: "text", text: context.question }] }] as const;
+      const { question, files } = context;
+      const content = [...(isBlank(question) ? [] : [{ type: "text", text: question } as const]), ...files];
+      const messages = [{ role: "user", content }] as const;
       const state = await context.carryOut(createReactGraph(context), { messages });
       return describeAnswer(state, context);
     },

@@ -19,7 +19,7 @@ export interface Step {
 const MAX_OBSERVED = 60_000;
 const MAX_AGAIN = 200;
 
-type Asked = Pick<AgentContext, "system" | "history" | "question">;
+type Asked = Pick<AgentContext, "system" | "history" | "question"> & Partial<Pick<AgentContext, "files">>;
 
 export function askForProposals(asked: Asked, path: readonly Step[], max: number): readonly ModelMessage[] {
   return compose(asked, path, [
@@ -80,7 +80,7 @@ export function askForAnswer(asked: Asked, path: readonly Step[], outcome: Outco
 }
 
 function compose(
-  { system, history, question }: Asked,
+  { system, history, question, files = [] }: Asked,
   path: readonly Step[] | undefined,
   task: readonly string[],
 ): readonly ModelMessage[] {
@@ -89,7 +89,7 @@ function compose(
   return [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
     ...history,
-    { role: "user", content: [{ type: "text", text }] },
+    { role: "user", content: [{ type: "text", text }, ...files] },
   ];
 }
 

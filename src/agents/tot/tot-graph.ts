@@ -4,7 +4,7 @@
  */
 import { defineGraph, END, type NodeContext } from "../../graph/index.ts";
 import { describeCut } from "../describe-cut.ts";
-import { isBlank } from "../run-messages.ts";
+import { isBlank } from "../compose-question.ts";
 import { actOnThoughts, listActing } from "./act-on-thoughts.ts";
 import { askModel, closeCalls, type TotContext } from "./ask-model.ts";
 import { decideNext, findEnd, goBack } from "./decide-next.ts";

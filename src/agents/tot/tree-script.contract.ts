@@ -42,7 +42,8 @@ export function readPrompt({ prompt }: Pick<ScriptedRequest, "prompt">): ReadPro
   const asked = prompt.findLast(
     ({ role, content }) => role === "user" && JSON.stringify(content).includes("Question:"),
   );
-  const text = asked?.role === "user" ? asked.content.map((part) => part.text).join("") : "";
+  const text =
+    asked?.role === "user" ? asked.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
   const kind = MARKS.find(([, mark]) => text.includes(mark))?.[0];
   if (kind === undefined) throw new Error(`nobody knows what this asks for: ${text}`);
   const [, after = ""] = text.split("Steps so far:\n");

@@ -262,6 +262,15 @@ describe("an answer that is no stream", () => {
     expect((await open(new Response(null, { status: 204 }))).outcome).toEqual({ kind: "ended" });
   });
 
+  it("is lost where it broke off, since why it refused is not known", async () => {
+    const body = bodyOf(['{"code":"unknown_se', new Error("reset")]);
+    const { outcome } = await open(new Response(body, { status: 404, statusText: "Not Found" }));
+    expect(outcome).toEqual({ kind: "lost", message: "the server answered 404 Not Found, and broke off" });
+    const fetch = async () => new Response(bodyOf(['{"type":"ref', new Error("reset")]), { status: 404 });
+    const transport = createFetchTransport({ url: "http://host", fetch });
+    expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "lost" });
+  });
+
   it("is lost where none came", async () => {
     expect((await open(new TypeError("fetch failed"))).outcome).toEqual({ kind: "lost", message: "fetch failed" });
   });

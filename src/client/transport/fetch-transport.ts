@@ -127,9 +127,10 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     const response = await request(`${base}${path}/commands`, init, "application/json", signal);
     if ("kind" in response) return response.kind === "refused" ? response : loseCommand(response.message);
     const body = await readText(response, MAX_ANSWER_BYTES, signal);
+    const what = `the server answered ${describe(response)}`;
+    if (body === undefined) return loseCommand(`${what}, and broke off`, readRetryAfter(response.headers, Date.now()));
     const answer = decodeDown(body);
     if (answer.ok && (answer.frame.type === "ack" || answer.frame.type === "refusal")) return readAnswer(answer.frame);
-    const what = `the server answered ${describe(response)}`;
     if (response.ok || isPassing(response.status))
       return loseCommand(`${what}, which says nothing of the command`, readRetryAfter(response.headers, Date.now()));
     return readRefusal(parseJson(body), what);
@@ -196,13 +197,14 @@ function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): st
 }
 
 async function judgeStatus(response: Response, signal: AbortSignal): Promise<StreamOutcome> {
-  const refusal = readRefusal(
-    parseJson(await readText(response, MAX_ANSWER_BYTES, signal)),
-    `the server answered ${describe(response)}`,
-  );
-  if (!isPassing(response.status)) return refusal;
+  const what = `the server answered ${describe(response)}`;
+  const text = await readText(response, MAX_ANSWER_BYTES, signal);
+  // Where it broke off, why it refused was lost on the way, and with it whether to ask again.
+  const refusal = text === undefined ? undefined : readRefusal(parseJson(text), what);
+  if (refusal !== undefined && !isPassing(response.status)) return refusal;
   const retryAfterMs = readRetryAfter(response.headers, Date.now());
-  return { kind: "lost", message: refusal.message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const message = refusal?.message ?? `${what}, and broke off`;
+  return { kind: "lost", message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 async function readBody(

@@ -20,8 +20,8 @@ export function readMediaType(headers: Headers): string {
   return (headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** The body; nothing where there is none, it is too long, or it broke off. */
-export async function readText({ body }: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
+/** The body; nothing where there is none, or it is too long. Undefined where it broke off: the whole may say otherwise. */
+export async function readText({ body }: Response, maxBytes: number, signal: AbortSignal): Promise<string | undefined> {
   if (body === null) return "";
   const reader = body.getReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
@@ -39,7 +39,7 @@ export async function readText({ body }: Response, maxBytes: number, signal: Abo
       text += decoder.decode(value, { stream: true });
     }
   } catch {
-    return "";
+    return undefined;
   } finally {
     signal.removeEventListener("abort", stop);
     stop();

@@ -37,6 +37,12 @@ describe("a turn", () => {
     });
   });
 
+  it("has the files of the user's message, also of one without words", () => {
+    const attachments = [{ blob_id: "b", media_type: "image/png", bytes: 3 }];
+    const { messages } = new ViewFeed().put({ type: "run_start", run_id: "r", attachments }).turn;
+    expect(messages).toMatchObject([{ role: "user", mainContent: "", attachments, parts: [] }, { role: "assistant" }]);
+  });
+
   it("has no user's message where none was told", () => {
     expect(new ViewFeed().start().turn.messages).toMatchObject([{ role: "assistant", metadata: { requestId: "r" } }]);
     const bare = new ViewFeed().start("hi", { run: null, ts: null });

@@ -289,7 +289,7 @@ export class TurnFold {
     this.#message.metadata = metadata;
     this.#message.isStale = true;
     this.#set({ ...showStart(event, this.runId, ts), isPartial: false });
-    const { message: text } = event;
+    const { attachments, message: text = attachments && "" } = event;
     if (text === undefined) return;
     this.#userMessage = {
       messageId: `${this.key}:user`,
@@ -301,6 +301,7 @@ export class TurnFold {
       isStreaming: false,
       hasError: false,
       metadata,
+      ...(attachments && { attachments }),
       parts: text === "" ? [] : [{ type: "text", key: "1", text, format: "markdown", isComplete: true }],
     };
   }

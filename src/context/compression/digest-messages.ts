@@ -36,6 +36,7 @@ function normalise(message: ModelMessage): unknown {
   const rest: unknown[] = [];
   for (const part of message.content) {
     if (part.type === "text") texts.push(part.text);
+    else if (part.type === "attachment") rest.push([part.blobId]);
     else if (part.type === "tool-call") rest.push([part.toolCallId, part.toolName, part.input]);
     else if (part.type === "tool-result") rest.push([part.toolCallId, readOutput(part)]);
   }

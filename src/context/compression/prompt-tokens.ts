@@ -4,7 +4,8 @@
  */
 import { createTurns } from "../../log/follow-records.ts";
 import { Buffer } from "node:buffer";
-import type { AssistantPart, ModelMessage, ToolResultPart } from "../../models/model.ts";
+import { isTextType } from "../../models/describe-file.ts";
+import type { AssistantPart, ModelMessage, ToolResultPart, UserPart } from "../../models/model.ts";
 import { BoundedMap } from "../../protocol/index.ts";
 import type { Prompt } from "./compressor.ts";
 import type { TokenCounter } from "./token-counter.ts";
@@ -48,7 +49,7 @@ export class PromptTokens {
     if (count === undefined) {
       count = PER_MESSAGE;
       for (const text of listTexts(message)) count += this.#counter.countText(text);
-      count += PER_CALL * countCalls(message);
+      count += PER_CALL * countCalls(message) + countFiles(message);
       this.#counts.set(message, count);
     }
     return count;
@@ -91,7 +92,7 @@ export function boundTokens(prompt: Prompt): number {
 function measureMessage(message: ModelMessage): number {
   let bytes = bytesOf.get(message);
   if (bytes === undefined) {
-    bytes = PER_MESSAGE + PER_CALL * countCalls(message);
+    bytes = PER_MESSAGE + PER_CALL * countCalls(message) + countFiles(message);
     for (const text of listTexts(message)) bytes += Buffer.byteLength(text);
     bytesOf.set(message, bytes);
   }
@@ -108,7 +109,8 @@ function* listTexts(message: ModelMessage): Generator<string, void, undefined> {
   else for (const part of message.content) yield* textsOfPart(part);
 }
 
-function* textsOfPart(part: AssistantPart | ToolResultPart): Generator<string, void, undefined> {
+function* textsOfPart(part: AssistantPart | UserPart | ToolResultPart): Generator<string, void, undefined> {
+  if (part.type === "file" || part.type === "attachment") return;
   if (part.type === "tool-result") {
     yield part.toolName;
     yield readOutput(part);
@@ -124,6 +126,20 @@ function* textsOfPart(part: AssistantPart | ToolResultPart): Generator<string, v
 
 export function readOutput({ output }: ToolResultPart): string {
   return output.type === "json" ? JSON.stringify(output.value) : output.value;
+}
+
+/** What an image costs at most providers, at most; a text, what it is cut to. */
+const PER_FILE = 1600;
+const MAX_FILE_TEXT = 100_000;
+
+/** A guess, and a high one: nobody has looked into them here. */
+function countFiles(message: ModelMessage): number {
+  if (message.role !== "user") return 0;
+  let count = 0;
+  for (const part of message.content)
+    if (part.type === "attachment")
+      count += isTextType(part.mediaType) ? Math.ceil(Math.min(part.bytes, MAX_FILE_TEXT) / 2) : PER_FILE;
+  return count;
 }
 
 function countCalls(message: ModelMessage): number {

@@ -1,5 +1,6 @@
 /** A conversation as lines of JSON for whoever is to condense it: what was said, called and given, in parts that fit. */
 import { createTurns } from "../../log/follow-records.ts";
+import { describeFile } from "../../models/describe-file.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { readOutput } from "./prompt-tokens.ts";
 
@@ -53,6 +54,7 @@ function* describeMessage(message: ModelMessage): Generator<object, void, undefi
   if (message.role === "system") return;
   for (const part of message.content) {
     if (part.type === "text") yield { role: message.role, text: shorten(part.text) };
+    else if (part.type === "attachment") yield { role: message.role, file: describeFile(part) };
     else if (part.type === "tool-call") yield { call: part.toolName, arguments: shorten(JSON.stringify(part.input)) };
     else if (part.type === "tool-result")
       yield { [part.output.type === "error-text" ? "error" : "result"]: shorten(readOutput(part)), of: part.toolName };

@@ -29,7 +29,7 @@ export type Operation =
       /** Made with these, and only if it is new. */
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
-  | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
+  | { readonly do: "rename"; readonly sessionId: string; readonly title: string; readonly onlyUntitled: boolean }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
   | {
       readonly do: "acquire";

@@ -11,6 +11,7 @@ import type { Heads } from "./heads.ts";
 import type { Operation } from "./operations.ts";
 import type { Records } from "./records.ts";
 import type { RunRows } from "./run-rows.ts";
+import { MAX_INDEXED_ID, type SaidRows } from "./said-rows.ts";
 import type { SessionRow, SessionRows } from "./session-rows.ts";
 
 type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
@@ -27,6 +28,7 @@ interface Rows {
   readonly sessions: SessionRows;
   readonly runs: RunRows;
   readonly records: Records;
+  readonly said: SaidRows;
 }
 
 interface Candidate {
@@ -166,6 +168,7 @@ export class Pruner {
     this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);
     this.#sql.cutLandmarks.run(key, lastId);
+    this.#rows.said.drop(key, 1, lastId);
     this.#heads.forget(sessionId);
     candidate.bytes = kept;
     candidate.cut = this.#findCut(key);
@@ -198,6 +201,7 @@ export class Pruner {
       this.#sql.dropLandmarks.run(key);
       this.#sql.dropInbox.run(key);
       this.#sql.dropExtent.run(key);
+      this.#rows.said.drop(key, 0, MAX_INDEXED_ID);
       this.#sql.dropSession.run(key);
     } else {
       this.#sql.swept.run(key);

@@ -8,21 +8,27 @@ import { assertPosition, boundList, boundPage, unknownPlace, unknownSession } fr
 import { isHolderGone } from "../holder.ts";
 import type {
   CommandState,
+  FoundSession,
   Landmark,
   LandmarkKind,
   ListOptions,
   LogLimits,
   ReadOptions,
   RunInfo,
+  SearchMatch,
+  SearchOptions,
   SessionInfo,
 } from "../log.ts";
 import { Page } from "../page.ts";
+import { matchSaid } from "../said.ts";
+import { findSnippet, type Phrase, readQuery } from "../search-text.ts";
 import { assertFile, type ConnectionOptions, openReader, prepareAll, type Statements } from "./connection.ts";
 import { asStoreError } from "./failure.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
 import { readPragma } from "./schema.ts";
+import { SaidRows } from "./said-rows.ts";
 import { type SessionRow, SessionRows } from "./session-rows.ts";
 
 const STATEMENTS = {
@@ -39,6 +45,8 @@ const STATEMENTS = {
 } as const;
 
 const FAR = Number.MAX_SAFE_INTEGER;
+/** Beyond the key of any session, and still a key. */
+const MAX_KEY = 2 ** 31;
 
 interface Open {
   readonly db: DatabaseSync;
@@ -48,6 +56,7 @@ interface Open {
   readonly runs: RunRows;
   readonly landmarks: LandmarkRows;
   readonly commands: CommandRows;
+  readonly said: SaidRows;
 }
 
 export class Reader {
@@ -96,6 +105,7 @@ export class Reader {
       runs: new RunRows(db),
       landmarks: new LandmarkRows(db),
       commands: new CommandRows(db),
+      said: new SaidRows(db),
     };
     return this.#open;
   }
@@ -132,6 +142,23 @@ export class Reader {
       const before = after === undefined ? FAR : sessions.find(after)?.key;
       if (before === undefined) throw unknownPlace(after ?? "");
       return sessions.list(before, boundList(limit)).map((row) => this.#describe(records, row));
+    });
+  }
+
+  searchSessions({ query, limit, after }: SearchOptions): readonly FoundSession[] {
+    return this.#read((open) => {
+      const { sessions, records } = open;
+      let before = after === undefined ? MAX_KEY : sessions.find(after)?.key;
+      if (before === undefined) throw unknownPlace(after ?? "");
+      const phrases = readQuery(query);
+      const found: FoundSession[] = [];
+      while (phrases.length > 0 && found.length < boundList(limit)) {
+        const next = findNext(open, phrases, before);
+        if (next === undefined) break;
+        before = next.row.key;
+        found.push({ ...this.#describe(records, next.row), match: next.match });
+      }
+      return found;
     });
   }
 
@@ -234,6 +261,25 @@ export class Reader {
   #holderOf({ holder, expiresAt }: SessionRow): string | undefined {
     return holder === null || expiresAt <= this.#now() || isHolderGone(holder) ? undefined : holder;
   }
+}
+
+/** The newest session made before this key that has what is asked for, and where. */
+function findNext(
+  { sessions, records, said }: Open,
+  phrases: readonly Phrase[],
+  before: number,
+): { readonly row: SessionRow; readonly match: SearchMatch } | undefined {
+  for (const { session, eventId } of said.find(phrases, before)) {
+    const row = sessions.findByKey(session);
+    // Deleted or cut, and not yet swept.
+    if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
+    const snippet = findSnippet(row.title ?? "", phrases);
+    if (snippet !== undefined) return { row, match: { where: "title", snippet } };
+    if (eventId === 0) continue;
+    const match = matchSaid(records.read(session, eventId - 1, 1, FAR).text, phrases);
+    if (match !== undefined) return { row, match };
+  }
+  return undefined;
 }
 
 function getSession(sessions: SessionRows, sessionId: string): SessionRow {

@@ -16,6 +16,7 @@ import {
   tellSamples,
 } from "../../../test/fixtures/sample-store.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { createEntry } from "../entry.ts";
 import { Compactor } from "./compact.ts";
 import { APPLICATION_ID, migrate, MIGRATIONS, readPragma } from "./schema.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
@@ -117,6 +118,54 @@ describe("a store of version 1", () => {
   });
 });
 
+describe("a store of version 3", () => {
+  /** A turn of three records. */
+  async function tell(log: SqliteLog, sessionId: string, message: string, reply: string): Promise<void> {
+    const lease = await log.acquire(sessionId, { holder: "test", ttlMs: 1000 });
+    const runId = `run ${lease.lastId}`;
+    const events = [
+      { type: "run_start", run_id: runId, message },
+      { type: "run_end", status: "completed" },
+      { type: "reply", reply },
+    ] as const;
+    const entries = events.map((event, index) =>
+      createEntry({
+        envelope: { session_id: sessionId, run_id: runId, event_id: lease.lastId + 1 + index, ts: 1 },
+        event,
+      }),
+    );
+    await log.append({ sessionId, epoch: lease.epoch, expectedLastId: lease.lastId, entries });
+    await log.release(lease);
+  }
+
+  it("is searched, in what was there and in what comes", async () => {
+    const path = join(folder, "version-3.db");
+    await withLog(path, async (log) => {
+      await log.createSession("titled", { title: "标题 of old" });
+      await tell(log, "pruned", "gone one", "gone two");
+      await log.prune({ maxAgeMs: 0 });
+      for (const name of ["old", "deleted"]) await tell(log, name, `early ${name}`, "早い返事");
+      await log.deleteSession("deleted");
+    });
+    withDatabase(path, (db) => {
+      db.exec("BEGIN IMMEDIATE");
+      new Compactor(db, 1).run();
+      db.exec("COMMIT");
+    });
+    await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
+    withDatabase(path, (db) => db.exec("DROP TABLE said; PRAGMA user_version = 3"));
+    await withLog(path, async (log) => {
+      await tell(log, "new", "newest old", "-");
+      const search = async (query: string) =>
+        (await log.searchSessions({ query })).map(({ sessionId, match }) => `${sessionId} ${match.where}`);
+      expect(await search("old")).toEqual(["new message", "old message", "titled title"]);
+      expect(await search("返事")).toEqual(["old answer"]);
+      expect(await search("early")).toEqual(["old message"]);
+      expect([await search("gone"), await search("deleted")]).toEqual([[], []]);
+    });
+  });
+});
+
 describe("migrate", () => {
   const LATER = MIGRATIONS.length + 1;
   const later = [...MIGRATIONS, "ALTER TABLE sessions ADD COLUMN colour TEXT; CREATE TABLE flags (name TEXT) STRICT"];
@@ -213,6 +262,7 @@ describe("migrate", () => {
   it("makes a whole store of an empty database", () => {
     const [empty, made] = [new DatabaseSync(":memory:"), new DatabaseSync(copyStore())];
     migrate(empty);
+    migrate(made);
     expect(schemaOf(empty)).toEqual(schemaOf(made));
     expect(readPragma(empty, "application_id")).toBe(APPLICATION_ID);
     made.close();

@@ -4,6 +4,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
+import { readSaid } from "../said.ts";
+import { listWords } from "../search-text.ts";
 import { sealOf } from "./seal.ts";
 
 /** "LOOM", so that another program's database is not taken for a store. */
@@ -130,12 +132,34 @@ UPDATE sessions SET unswept = 1
   WHERE EXISTS (SELECT 1 FROM chunks WHERE session = sessions.key AND last_id < sessions.first_id);
 `;
 
+/**
+ * The words of titles, messages and replies, to be searched; a row's number is the session's key and the record's id, 0
+ * for a title. What is there already is put in: messages and replies lie where runs begin and end.
+ */
+const VERSION_4 = `
+CREATE VIRTUAL TABLE said USING fts5(words, columnsize=0, tokenize='ascii');
+-- What is deleted is gone, and not only marked.
+INSERT INTO said (said, rank) VALUES ('secure-delete', 1);
+INSERT INTO said (rowid, words)
+  SELECT key << 26, loom_words(title) FROM sessions WHERE session_id IS NOT NULL AND loom_words(title) <> '';
+INSERT INTO said (rowid, words)
+  SELECT (rows.session << 26) | (one.value ->> 0), one.value ->> 1 FROM
+    (SELECT session, text FROM recent
+      UNION ALL SELECT session, text FROM chunks WHERE EXISTS (SELECT 1 FROM runs WHERE runs.session = chunks.session
+        AND (runs.first_id BETWEEN chunks.first_id AND chunks.last_id
+          OR runs.last_id BETWEEN chunks.first_id AND chunks.last_id))) AS rows
+    JOIN sessions ON sessions.key = rows.session AND sessions.session_id IS NOT NULL
+    JOIN json_each(loom_said(rows.text)) AS one
+    WHERE (one.value ->> 0) BETWEEN sessions.first_id AND 0x3ffffff;
+`;
+
 /** What makes version n + 1 out of version n. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /** Brings a store up to date, in one transaction; throws `store_newer` or `store_corrupt` and changes nothing. */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   if (readVersion(db) === migrations.length) return;
+  addFunctions(db);
   db.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been quicker.
@@ -155,6 +179,20 @@ export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRAT
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** What a migration asks and SQL cannot say. What is damaged is not searched; whoever reads it is told. */
+function addFunctions(db: DatabaseSync): void {
+  db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
+  db.function("loom_said", { deterministic: true }, (text) => {
+    const found: [number, string][] = [];
+    for (const line of typeof text === "string" ? text.split("\n") : []) {
+      const said = readSaid(line);
+      const words = said === undefined ? "" : listWords(said.text);
+      if (said !== undefined && words !== "") found.push([said.eventId, words]);
+    }
+    return JSON.stringify(found);
+  });
 }
 
 /** 0 for an empty database. */

@@ -30,6 +30,7 @@ const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS
 
 const STATEMENTS = {
   find: `SELECT ${COLUMNS} FROM sessions WHERE session_id = ?`,
+  findByKey: `SELECT ${COLUMNS} FROM sessions WHERE key = ?`,
   list: `SELECT ${COLUMNS} FROM sessions WHERE session_id IS NOT NULL AND key < ? ORDER BY key DESC LIMIT ?`,
   nextKey: "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0) + 1 AS key",
   insert: `INSERT INTO sessions (session_id, title, updated_at, first_id, base_pos, epoch, holder, expires_at, seal, key,
@@ -51,6 +52,11 @@ export class SessionRows {
 
   find(sessionId: string): SessionRow | undefined {
     const row = this.#sql.find.get(sessionId) as SealedSession | undefined;
+    return row === undefined ? undefined : prove(row);
+  }
+
+  findByKey(key: number): SessionRow | undefined {
+    const row = this.#sql.findByKey.get(key) as SealedSession | undefined;
     return row === undefined ? undefined : prove(row);
   }
 

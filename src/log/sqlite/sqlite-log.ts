@@ -15,6 +15,7 @@ import {
   type Command,
   type CommandState,
   type CreateOptions,
+  type FoundSession,
   type Landmark,
   type LandmarkKind,
   type Lease,
@@ -24,8 +25,10 @@ import {
   type LogLimits,
   type PruneReport,
   type ReadOptions,
+  type RenameOptions,
   type RetentionPolicy,
   type RunInfo,
+  type SearchOptions,
   type SessionInfo,
   type WatchOptions,
 } from "../log.ts";
@@ -75,6 +78,8 @@ const BREATH_MS = 4;
 /** Sessions whose run is remembered. */
 const MAX_SESSIONS = 10_000;
 
+const MAX_PUT_OFF = 5;
+
 const NO_BEGINS: IndexChanges["begins"] = [];
 
 /** Opens the store at `path`, or makes it. */
@@ -98,6 +103,8 @@ class SqliteLog implements Log {
   readonly #pollMs: number;
   #poll: NodeJS.Timeout | undefined;
   #version = -1;
+  /** Looks in a row that were left to the next. */
+  #putOff = 0;
   /** What each watched session looked like when last seen. */
   readonly #marks = new Map<string, string | undefined>();
   /** The run of each session's last batch that changed an index: it is in there. */
@@ -144,10 +151,18 @@ class SqliteLog implements Log {
     return this.#openReader().listSessions(options);
   }
 
-  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
+  async searchSessions(options: SearchOptions): Promise<readonly FoundSession[]> {
+    return this.#openReader().searchSessions(options);
+  }
+
+  async renameSession(
+    sessionId: string,
+    title: string,
+    { onlyUntitled = false }: RenameOptions = {},
+  ): Promise<SessionInfo> {
     assertText("session", sessionId);
     assertTitle(title);
-    await this.#write({ do: "rename", sessionId, title });
+    await this.#write({ do: "rename", sessionId, title, onlyUntitled });
     return this.#describe(sessionId);
   }
 
@@ -210,10 +225,10 @@ class SqliteLog implements Log {
 
   /** Most batches go on with the run of the one before, and change nothing the indexes do not have. */
   #findNews(sessionId: string, changes: IndexChanges): IndexChanges | undefined {
-    const { begins, ends, landmarks } = changes;
+    const { begins, ends, landmarks, said } = changes;
     const isKnown = begins.length === 0 || (begins.length === 1 && begins[0]?.runId === this.#runs.get(sessionId));
-    if (isKnown && ends.length === 0 && landmarks.length === 0) return undefined;
-    return isKnown ? { begins: NO_BEGINS, ends, landmarks } : changes;
+    if (isKnown && ends.length + landmarks.length + said.length === 0) return undefined;
+    return isKnown ? { begins: NO_BEGINS, ends, landmarks, said } : changes;
   }
 
   async read(sessionId: string, options: ReadOptions): Promise<Page> {
@@ -246,7 +261,11 @@ class SqliteLog implements Log {
       if (version === this.#version) return;
       // What this process has written it knows. Whether others have, the writing thread sees with every group; when
       // there was none since the last look, it can only have been others.
-      if (this.#writer.takeNews() === "own") return;
+      const news = this.#writer.takeNews();
+      if (news === "own") return;
+      // It may well be a group whose answer is on its way: that tells, unless it is kept waiting by just those others.
+      if (news === undefined && this.#writer.isBusy && ++this.#putOff < MAX_PUT_OFF) return;
+      this.#putOff = 0;
       this.#version = version;
       for (const sessionId of this.#feed.watched) {
         const mark = this.#reader.readMark(sessionId);

@@ -19,6 +19,7 @@ import { Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { type CommandRow, CommandRows, RunRows } from "./run-rows.ts";
+import { SaidRows } from "./said-rows.ts";
 import { SessionRows } from "./session-rows.ts";
 
 type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
@@ -43,6 +44,7 @@ export class Store {
   readonly #runs: RunRows;
   readonly #landmarks: LandmarkRows;
   readonly #commands: CommandRows;
+  readonly #said: SaidRows;
   readonly #heads: Heads;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
@@ -57,8 +59,14 @@ export class Store {
     this.#runs = new RunRows(db);
     this.#landmarks = new LandmarkRows(db);
     this.#commands = new CommandRows(db);
+    this.#said = new SaidRows(db);
     this.#heads = new Heads(db, this.#sessions, this.#records);
-    this.#pruner = new Pruner(db, this.#heads, { sessions: this.#sessions, runs: this.#runs, records: this.#records });
+    this.#pruner = new Pruner(db, this.#heads, {
+      sessions: this.#sessions,
+      runs: this.#runs,
+      records: this.#records,
+      said: this.#said,
+    });
     this.#compactor = new Compactor(db, maxRecentRows);
     this.#sql = prepareAll(db, STATEMENTS);
   }
@@ -104,8 +112,7 @@ export class Store {
         this.#create(operation);
         return undefined;
       case "rename":
-        this.#heads.save(this.#heads.get(operation.sessionId), { title: operation.title });
-        return undefined;
+        return this.#rename(operation);
       case "delete":
         return this.#delete(operation);
       case "acquire":
@@ -136,6 +143,13 @@ export class Store {
     if (records === undefined) return;
     this.#insertAll(head, records.text, records.count);
     this.#index(head, records.changes);
+  }
+
+  #rename({ sessionId, title, onlyUntitled }: Of<"rename">): undefined {
+    const head = this.#heads.get(sessionId);
+    if (onlyUntitled && head.row.title !== null) return;
+    this.#heads.save(head, { title });
+    this.#said.setTitle(head.key, title);
   }
 
   #append(batch: Of<"append">): undefined {
@@ -192,7 +206,7 @@ export class Store {
     head.pos = pos;
   }
 
-  #index(head: Head, { begins, ends, landmarks }: IndexChanges): void {
+  #index(head: Head, { begins, ends, landmarks, said }: IndexChanges): void {
     let updatedAt = Number.NEGATIVE_INFINITY;
     for (const begin of begins) {
       if (head.runs.has(begin.runId)) continue;
@@ -203,6 +217,7 @@ export class Store {
     for (const end of ends) if (this.#runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
     if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
     for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
+    for (const { eventId, text } of said) this.#said.add(head.key, eventId, text);
   }
 
   /** The batch is there already, letter by letter, and so are the answers it gives. */
@@ -222,7 +237,7 @@ export class Store {
     const known = this.#heads.find(sessionId);
     if (known !== undefined) return known;
     const { title, firstId = 1, graceMs = 0, now } = fresh;
-    this.#sessions.create({
+    const { key } = this.#sessions.create({
       sessionId,
       incarnation: randomUUID(),
       title: title ?? null,
@@ -236,6 +251,7 @@ export class Store {
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
     });
+    if (title !== undefined) this.#said.add(key, 0, title);
     return this.#heads.get(sessionId);
   }
 

@@ -100,7 +100,7 @@ test("a store of version 2 in which they came back is put right", async () => {
   db.exec("INSERT INTO chunks SELECT * FROM gone");
   db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
   db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
-  db.exec("PRAGMA user_version = 2");
+  db.exec("DROP TABLE said; PRAGMA user_version = 2");
   db.close();
   expect(ask(path, STRAYS)).toBeGreaterThan(2);
   const now = await openSqliteLog(path);
@@ -111,4 +111,30 @@ test("a store of version 2 in which they came back is put right", async () => {
   const version = new DatabaseSync(path);
   expect(readPragma(version, "user_version")).toBe(MIGRATIONS.length);
   version.close();
+});
+
+test("what was said goes from the index too, and from the file", async () => {
+  const path = join(folder, "said.db");
+  const log = await openSqliteLog(path);
+  for (const sessionId of ["pruned", "deleted", "kept"]) {
+    const { epoch } = await log.acquire(sessionId, { holder: "test", ttlMs: 1000 });
+    const place = { session_id: sessionId, run_id: "r", ts: 1 };
+    const entries = [
+      createEntry({
+        envelope: { ...place, event_id: 1 },
+        event: { type: "run_start", run_id: "r", message: `zq${sessionId}` },
+      }),
+      createEntry({ envelope: { ...place, event_id: 2 }, event: { type: "run_end", status: "completed" } }),
+      createEntry({ envelope: { ...place, event_id: 3 }, event: { type: "reply", reply: `zv${sessionId}` } }),
+    ];
+    if (sessionId === "kept") await log.prune({ maxAgeMs: 0 });
+    await log.append({ sessionId, epoch, expectedLastId: 0, entries });
+    if (sessionId === "deleted") await log.deleteSession(sessionId);
+  }
+  await log.prune({});
+  await log.close();
+  const file = readFileSync(path).toString("latin1");
+  for (const word of ["zqpruned", "zvpruned", "zqdeleted", "zvdeleted"]) expect(file.includes(word), word).toBe(false);
+  expect(file.includes("zqkept")).toBe(true);
+  expect(ask(path, "SELECT count(*) FROM said")).toBe(2);
 });

@@ -85,6 +85,11 @@ export class Writer {
     return news;
   }
 
+  /** A group is on its way. */
+  get isBusy(): boolean {
+    return this.#sent.length > 0;
+  }
+
   /** Resolves when all that was asked for is done and the thread has ended. */
   async close(): Promise<void> {
     if (this.#closing === undefined) {

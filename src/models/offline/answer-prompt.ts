@@ -18,6 +18,7 @@ import {
 } from "./find-errands.ts";
 import { isQuestion, knowledge, nameSource, readSteps, SEARCH_TOOL, searchFor } from "./knowledge.ts";
 import { listReady, listResults, matchSteps, type Step } from "./plan.ts";
+import { sayFiles } from "./read-files.ts";
 import { type GivenContext, readPassages } from "./read-passages.ts";
 import { LABEL, type Reading, readPrompt } from "./read-prompt.ts";
 import { sayForbidden, sayOutcome, sayUnfit } from "./say-outcome.ts";
@@ -36,7 +37,10 @@ export interface OfflineAnswer {
 export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly ModelTool[]): OfflineAnswer {
   const reading = readPrompt(prompt);
   const offered = new Map(tools.map((tool) => [tool.name, tool]));
-  const found = addSearch(readErrands(reading.message, reading.lists), reading, offered);
+  const errands = readErrands(reading.message, reading.lists);
+  // What is said beside a file is about the file, unless it is something to do.
+  const isAboutFiles = reading.files.length > 0 && errands.errands.length === 0;
+  const found = isAboutFiles ? errands : addSearch(errands, reading, offered);
   const { language } = reading;
   const steps = matchSteps(found.errands, reading.done, offered);
   const calls = listCalls(steps, offered);
@@ -52,7 +56,10 @@ export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly Mo
   const error = isAgreed ? findAskedError(found.rest, language) : undefined;
   const said = [
     ...sayOutcome(steps, language, offered),
-    ...sayRest(found, reading, { offered, isAgreed, isFailing: error !== undefined }),
+    ...sayFiles(reading.files, language),
+    ...(isAboutFiles && error === undefined
+      ? []
+      : sayRest(found, reading, { offered, isAgreed, isFailing: error !== undefined })),
     ...sayUnread(found, reading),
     ...sayLeftOut(found, reading),
   ];

@@ -1,6 +1,7 @@
 /** What the offline model reads of a conversation: the last thing the user said, and what was done about it since. */
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "../model.ts";
 import type { KnownList, Language } from "./errand.ts";
+import { readFiles, type SeenFile } from "./read-files.ts";
 import { findContext, type GivenContext } from "./read-passages.ts";
 
 export interface Done {
@@ -13,6 +14,8 @@ export interface Done {
 
 export interface Reading {
   readonly message: string;
+  /** What came with it. */
+  readonly files: readonly SeenFile[];
   readonly language: Language;
   /** Calls since then, in their order, with what came of them. */
   readonly done: readonly Done[];
@@ -37,6 +40,7 @@ export function readPrompt(prompt: readonly ModelMessage[]): Reading {
   }
   return {
     message,
+    files: readFiles(prompt[last]),
     language: readLanguage(message),
     done: calls.map(({ toolCallId, toolName }) => describeResult(toolName, results.get(toolCallId))),
     context: findContext(prompt.map((one) => (one.role === "system" ? textOf(one) : "")).join("\n")),

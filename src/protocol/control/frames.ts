@@ -18,6 +18,7 @@ import {
   type Field,
   listOf,
   map,
+  objectOf,
   oneOf,
   optional,
   required,
@@ -77,11 +78,35 @@ export const UP_FRAMES = {
     session,
     message: required(string, "What the user says", "消息内容"),
     agent: optional(string, "Which agent", "智能体"),
-    run_id: optional(string, "Id of the run; chosen by the server when absent", "运行 ID；缺省由服务器选定"),
+    run_id: optional(
+      string,
+      "Id of the run; when absent it follows from session and command id, and the `ack` names it",
+      "运行 ID；缺省由会话与命令 ID 推出，见 ack",
+    ),
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),
       "When another run is live: wait for its turn (when absent), be refused as `run_live`, also where a message waits, or cancel the live one first",
       "已有运行时：排队（缺省）、以 run_live 拒绝（有消息排队时亦然）、或先取消当前运行",
+    ),
+    request_id: optional(
+      string,
+      "The caller's id for the request; kept in `run_start`",
+      "调用方的请求 ID；写入 run_start",
+    ),
+    context: optional(
+      map,
+      "What the caller wants told with every callback of the run; kept in `run_start`, at most 16 KiB",
+      "调用方上下文：随本运行的每个回调给出，写入 run_start，最多 16 KiB",
+    ),
+    attachments: optional(
+      listOf(
+        objectOf({
+          blob_id: required(string, "A blob of the session", "会话中 blob 的 ID"),
+          name: optional(string, "What it is called; its own name when absent", "名称；缺省为其自身名称"),
+        }),
+      ),
+      "Files that the message comes with, at most 20; `unknown_blob` where one is not there",
+      "随消息附上的文件，至多 20 个；不存在时以 unknown_blob 拒绝",
     ),
   }),
   cancel: frame("Stops a run, also one that has not started yet", "取消运行，包括尚未开始的", {

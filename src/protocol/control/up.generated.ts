@@ -54,10 +54,16 @@ export interface RunControl {
   readonly message: string;
   /** Which agent */
   readonly agent?: string;
-  /** Id of the run; chosen by the server when absent */
+  /** Id of the run; when absent it follows from session and command id, and the `ack` names it */
   readonly run_id?: string;
   /** When another run is live: wait for its turn (when absent), be refused as `run_live`, also where a message waits, or cancel the live one first */
   readonly when_busy?: "enqueue" | "reject" | "interrupt";
+  /** The caller's id for the request; kept in `run_start` */
+  readonly request_id?: string;
+  /** What the caller wants told with every callback of the run; kept in `run_start`, at most 16 KiB */
+  readonly context?: JsonObject;
+  /** Files that the message comes with, at most 20; `unknown_blob` where one is not there */
+  readonly attachments?: readonly { readonly blob_id: string; readonly name?: string }[];
 }
 
 /** Stops a run, also one that has not started yet (`WS /v1/ws`). */
@@ -141,7 +147,7 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s when_busy?=enqueue|reject|interrupt",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s}",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m reason?s",
   "todo": "`WS /v1/ws`#session:s list_id:s item_id:s completed?b text?s",

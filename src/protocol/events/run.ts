@@ -35,6 +35,22 @@ export const run_start = defineEvent({
       "What the caller wants told with every callback of the run; kept in the log",
       "调用方上下文：随本运行的每个回调给出，并写入日志",
     ),
+    attachments: additional(
+      listOf(
+        objectOf({
+          blob_id: required(
+            string,
+            "Id of a blob of the session: SHA-256 of its bytes",
+            "会话中 blob 的 ID（SHA-256）",
+          ),
+          name: optional(string, "As the user calls the file", "文件名"),
+          media_type: required(string, "What it is, e.g. image/png", "媒体类型，如 image/png"),
+          bytes: required(count, "How long it is", "字节数"),
+        }),
+      ),
+      "Files that came with the message, by reference",
+      "随消息附上的文件（按引用）",
+    ),
   },
 });
 

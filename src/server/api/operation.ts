@@ -2,14 +2,18 @@
  * How a door over HTTP is declared: what it is asked with, what it answers, and what it does. The declaration is what
  * requests are checked against, what the OpenAPI document is written from, and what the server mounts.
  */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Action, Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
 
-/** The Node objects under a request, where there are some: streams are written past the layers between. */
+/**
+ * The Node objects under a request, where there are some: streams are written past the layers between. What every answer
+ * bears is set on `outgoing` before a door is asked.
+ */
 export interface NodeBindings {
-  readonly incoming?: import("node:http").IncomingMessage;
-  readonly outgoing?: import("node:http").ServerResponse;
+  readonly incoming?: IncomingMessage;
+  readonly outgoing?: ServerResponse;
 }
 
 export interface ApiCall<Q extends ApiShapeName, B extends ApiShapeName> {
@@ -66,5 +70,5 @@ export type AnyOperation = Operation<ApiShapeName, ApiShapeName>;
 export function defineOperation<Q extends ApiShapeName = "Nothing", B extends ApiShapeName = "Nothing">(
   operation: Operation<Q, B>,
 ): AnyOperation {
-  return operation as unknown as AnyOperation;
+  return operation;
 }

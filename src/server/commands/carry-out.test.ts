@@ -1,9 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
+import { LoomError } from "../../protocol/index.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
 import { carryOut, type CommandHost, type RunCommand } from "./carry-out.ts";
-import { CommandDesk, MAX_REMEMBERED } from "./command-desk.ts";
+import { CommandDesk } from "./command-desk.ts";
+import { deriveRunId } from "./derive-run-id.ts";
 
 const say = (id: string, message: string, more: Partial<RunCommand> = {}): RunCommand => ({
   type: "run",
@@ -24,8 +26,8 @@ describe("the order of commands", () => {
     const log = new MemoryLog();
     const { session } = await openLive(log);
     await Promise.all([
-      carryOut({ log }, say("1", "first", { when_busy: "interrupt" })),
-      carryOut({ log }, say("2", "second")),
+      carryOut({ log, beginMs: 0 }, say("1", "first", { when_busy: "interrupt" })),
+      carryOut({ log, beginMs: 0 }, say("2", "second")),
     ]);
     expect((await log.listPending("s")).map(({ commandId }) => commandId)).toEqual(["1", "2"]);
     await session.close();
@@ -88,7 +90,10 @@ describe("a message that would rather not wait", () => {
     const log = new MemoryLog();
     const { session, run } = await openLive(log);
     const id = "i".repeat(256);
-    expect(await carryOut({ log }, say(id, "x", { when_busy: "interrupt" }))).toMatchObject({ id, pending: true });
+    expect(await carryOut({ log, beginMs: 0 }, say(id, "x", { when_busy: "interrupt" }))).toMatchObject({
+      id,
+      pending: true,
+    });
     expect((await log.getRun("s", run.runId))?.status).toBe("cancelled");
     await session.close();
   });
@@ -104,33 +109,47 @@ describe("a message that would rather not wait", () => {
 });
 
 describe("one id", () => {
-  it("starts one run, whichever door it came by and however often", async () => {
+  it("is one run, whichever door it came by, however often and whenever", async () => {
     const log = new MemoryLog();
-    const gate = Promise.withResolvers<void>();
-    const startRun = vi.fn(async () => {
-      await gate.promise;
-      return { run_id: "r" };
-    });
-    const asked = [carryOut({ log, startRun }, say("1", "A")), carryOut({ log, startRun }, say("1", "A"))];
-    gate.resolve();
-    const answers = [...(await Promise.all(asked)), await carryOut({ log, startRun }, say("1", "A"))];
-    expect(answers).toEqual(Array.from({ length: 3 }, () => ({ type: "ack", id: "1", result: { run_id: "r" } })));
-    expect(startRun).toHaveBeenCalledOnce();
-    expect(await carryOut({ log, startRun }, say("1", "B"))).toMatchObject({ code: "command_conflict" });
-    await carryOut({ log, startRun }, say("1", "A", { session: "t" }));
-    expect(startRun).toHaveBeenCalledTimes(2);
+    const attend = vi.fn();
+    const ask = (more: Partial<RunCommand> = {}) => carryOut({ log, attend, beginMs: 0 }, say("1", "A", more));
+    const answers = [...(await Promise.all([ask(), ask()])), await ask()];
+    const run_id = deriveRunId("s", "1");
+    expect(answers).toEqual(
+      Array.from({ length: 3 }, () => ({ type: "ack", id: "1", pending: true, result: { run_id } })),
+    );
+    expect(attend).toHaveBeenCalledWith("s");
+    expect(await log.listPending("s")).toMatchObject([{ commandId: "1", body: { message: "A", run_id } }]);
+    expect(await ask({ message: "B" })).toMatchObject({ code: "command_conflict" });
+    expect(await ask({ session: "t" })).toMatchObject({ result: { run_id: deriveRunId("t", "1") } });
   });
 
-  it("that came to nothing before anything was started may be tried again; what was started may not", async () => {
+  it("has the run's id in its answer, before and after the run", async () => {
     const log = new MemoryLog();
-    const startRun = vi.fn(() => Promise.reject(new Error("half way")));
-    const create = vi.spyOn(log, "createSession").mockRejectedValueOnce(new Error("busy"));
-    expect(await carryOut({ log, startRun }, say("1", "A"))).toMatchObject({ code: "internal_error" });
-    expect(startRun).not.toHaveBeenCalled();
-    for (let i = 0; i < 2; i++)
-      expect(await carryOut({ log, startRun }, say("1", "A"))).toMatchObject({ code: "internal_error" });
-    expect(startRun).toHaveBeenCalledOnce();
-    expect(create).toHaveBeenCalledTimes(2);
+    const ask = () => carryOut({ log, beginMs: 5000 }, say("1", "A", { run_id: "mine" }));
+    const session = await openSession(log, "s", { onRun: async (run) => void (await run.finish({ reply: "yes" })) });
+    const first = await ask();
+    expect(first).toMatchObject({ type: "ack", result: { run_id: "mine", event_id: 1 } });
+    await session.idle();
+    await session.close();
+    expect(await ask()).toEqual(first);
+    expect(await log.listRuns("s")).toHaveLength(1);
+  });
+
+  it("asks for the agent when it is new, and never again", async () => {
+    const log = new MemoryLog();
+    const resolveAgent = vi.fn((name: string | undefined = "react"): string => {
+      if (name !== "react") throw new LoomError("unknown_agent", `there is no agent "${name}"`);
+      return name;
+    });
+    const host: CommandHost = { log, resolveAgent };
+    expect(await carryOut(host, say("1", "A", { agent: "nobody" }))).toMatchObject({ code: "unknown_agent" });
+    expect(await log.getSession("s")).toBeUndefined();
+    expect(await carryOut(host, say("1", "A", { agent: "react" }))).toMatchObject({ type: "ack" });
+    resolveAgent.mockImplementation(() => {
+      throw new LoomError("unknown_agent", "gone");
+    });
+    expect(await carryOut(host, say("1", "A", { agent: "react" }))).toMatchObject({ type: "ack" });
   });
 
   it("with fields nobody knows is the same command", async () => {
@@ -146,21 +165,45 @@ describe("one id", () => {
   });
 });
 
-describe("the desk", () => {
-  it("remembers so many answers, and lets no more be under way", async () => {
-    const desk = new CommandDesk<string>();
-    const work = vi.fn(async () => "done");
-    for (let i = 0; i <= MAX_REMEMBERED; i++) await desk.once(say(String(i), "x"), work);
-    await desk.once(say("1", "x"), work);
-    expect(work).toHaveBeenCalledTimes(MAX_REMEMBERED + 1);
-    await desk.once(say("0", "x"), work);
-    expect(work).toHaveBeenCalledTimes(MAX_REMEMBERED + 2);
-    for (let i = 0; i < MAX_REMEMBERED; i++) void desk.once(say(`n${i}`, "x"), () => new Promise(() => undefined));
-    await expect(desk.once(say("one more", "x"), work)).rejects.toMatchObject({ code: "backlog_full" });
+describe("a message", () => {
+  it("takes what the caller gives along to its run", async () => {
+    const log = new MemoryLog();
+    const given = { request_id: "q", context: { user: "u" }, agent: "react" };
+    await carryOut({ log }, say("1", "A", given));
+    const [command] = await log.listPending("s");
+    expect(command?.body).toMatchObject({ ...given, message: "A", source: "stream" });
+    const session = await openSession(log, "s", { onRun: async (run) => void (await run.finish({ reply: "" })) });
+    await session.idle();
+    const { records } = await log.read("s", { after: 0, limit: 1 });
+    expect(records[0]?.event).toMatchObject({ ...given, message: "A", source: "stream" });
+    await session.close();
   });
 
+  it("may have no context without end", async () => {
+    const log = new MemoryLog();
+    const context = { text: "x".repeat(16 * 1024) };
+    expect(await carryOut({ log }, say("1", "A", { context }))).toMatchObject({ code: "invalid_command" });
+    expect(await log.getSession("s")).toBeUndefined();
+  });
+
+  it("names its session where nobody has", async () => {
+    const log = new MemoryLog();
+    await carryOut({ log }, say("1", "\n  Where is   Lisbon?\nTell me all."));
+    expect((await log.getSession("s"))?.title).toBe("Where is Lisbon?");
+    await carryOut({ log }, say("2", "Another"));
+    expect((await log.getSession("s"))?.title).toBe("Where is Lisbon?");
+    await log.createSession("t");
+    await carryOut({ log }, say("1", "First", { session: "t" }));
+    expect((await log.getSession("t"))?.title).toBe("First");
+    await log.createSession("u", { title: "Mine" });
+    await carryOut({ log }, say("1", "First", { session: "u" }));
+    expect((await log.getSession("u"))?.title).toBe("Mine");
+  });
+});
+
+describe("the desk", () => {
   it("takes turns in each session, and lets another session pass", async () => {
-    const desk = new CommandDesk<string>();
+    const desk = new CommandDesk();
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
     const turns = [

@@ -1,29 +1,37 @@
 /**
  * Carries out what a user asks of a session, and says what came of it as a control frame. The same for every door:
- * a command that comes by HTTP and one that comes by a socket have one id and are one command.
+ * a command that comes by HTTP and one that comes by a socket have one id and are one command. A message is one too: it
+ * is written into the log before anything is done about it, so that the same id is the same run, whichever process is
+ * asked and whenever.
  */
 import { createHash } from "node:crypto";
 import { sendCommand, type SendCommandOptions } from "../../engine/index.ts";
-import type { Command, CommandOutcome, Log } from "../../log/index.ts";
+import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
 import { CommandDesk } from "./command-desk.ts";
+import { deriveRunId } from "./derive-run-id.ts";
+import { describeAttachments } from "./describe-attachments.ts";
+import { deriveTitle } from "./derive-title.ts";
 
 export interface CommandHost {
   readonly log: Log;
   /**
-   * Starts a run where this process has agents. Without it the message waits in the log for one that has.
-   *
-   * It is called in the order the messages came, but not waited for before the next, and sees to `when_busy` itself.
-   * While this process lives and remembers (the latest 1,000 answers of a log), it is called once for a command id. After
-   * that the same id may come again, from a client that missed the answer: give the run the id as its `requestId`, and
-   * look whether there is one already.
+   * Sees to it that somebody holds the session and carries out what waits there; see `RunDesk`. Without it messages wait
+   * in the log for a process that has agents, and other commands are carried out by whoever asks. Never throws.
    */
-  readonly startRun?: (command: RunCommand) => Promise<JsonObject | undefined>;
-  /** How long to wait for the outcome, and how. */
-  readonly commands?: SendCommandOptions;
+  readonly attend?: (sessionId: string) => void;
+  /** Throws `unknown_agent` where no agent has this name. Without it every name is taken. */
+  readonly resolveAgent?: (name: string | undefined) => string;
+  /** Where the files of messages are. Without it, whoever asks has described them. */
+  readonly blobs?: Pick<BlobStore, "get">;
+  /** How long a message that is next is waited for to begin before the answer says that it waits; 250 when absent. */
+  readonly beginMs?: number;
+  /** How long to wait for the outcome of other commands, and how. */
+  readonly commands?: Omit<SendCommandOptions, "attend">;
   /** Told of errors that are not the asker's fault. */
   readonly onError?: (error: unknown) => void;
 }
@@ -31,28 +39,33 @@ export interface CommandHost {
 export type RunCommand = Extract<ControlCommand, { readonly type: "run" }>;
 export type Answer = AckControl | RefusalControl;
 
-/** One for all doors before a log: what two of them are asked has one order, and one id is one command. */
-const desks = new WeakMap<Log, CommandDesk<Answer>>();
+const BEGIN_MS = 250;
+/** As for the calls of an agent. */
+const MAX_CONTEXT_BYTES = 16 * 1024;
+/** Before the store is asked for each. */
+const MAX_ATTACHMENTS = 20;
 
-function deskOf(log: Log): CommandDesk<Answer> {
-  const desk = desks.get(log) ?? new CommandDesk<Answer>();
+/** One for all doors before a log: what two of them are asked has one order, and one id is one command. */
+const desks = new WeakMap<Log, CommandDesk>();
+
+function deskOf(log: Log): CommandDesk {
+  const desk = desks.get(log) ?? new CommandDesk();
   desks.set(log, desk);
   return desk;
 }
 
 /** Never rejects. Those of one session are written down in the order of the calls; answers come in any order. */
 export async function carryOut(host: CommandHost, given: ControlCommand): Promise<Answer> {
-  const { log, startRun } = host;
+  const { log } = host;
   try {
     const command = pickKnown(given);
-    if (command.type === "run")
-      return await (startRun === undefined ? enqueue(host, command) : start(host, startRun, command));
+    if (command.type === "run") return await enqueue(host, command);
     const asked = await deskOf(log).inTurn(command.session, async () => {
       const written = await toCommand(log, command);
       await log.submit(written);
       return written;
     });
-    return toAnswer(command, (await sendCommand(log, asked, host.commands)).outcome);
+    return toAnswer(command, (await send(host, asked)).outcome);
   } catch (error) {
     return refuse(host, error, { id: given.id, session: given.session });
   }
@@ -80,56 +93,79 @@ export function refuse(
   return { type: "refusal", ...about, code: "internal_error", message: "something went wrong on the server" };
 }
 
-function start(
-  host: CommandHost,
-  startRun: NonNullable<CommandHost["startRun"]>,
-  command: RunCommand,
-): Promise<Answer> {
-  const { id, session } = command;
-  const desk = deskOf(host.log);
-  return desk.once(command, async () => {
-    const { running } = await desk.inTurn(session, async () => {
-      await makeSession(host.log, session);
-      // Begun in its turn, and not waited for in it: it may last as long as the run.
-      return { running: startRun(command) };
-    });
-    // From here on it may have been started, so what came of it is the answer for good.
-    try {
-      const result = await running;
-      return { type: "ack", id, ...(result === undefined ? {} : { result }) };
-    } catch (error) {
-      return refuse(host, error, { id, session });
-    }
+function send(host: CommandHost, command: Command, timeoutMs?: number): Promise<CommandState> {
+  const { log, attend, commands } = host;
+  return sendCommand(log, command, {
+    ...commands,
+    ...(attend === undefined ? {} : { attend }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
 }
 
 async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> {
-  const { log } = host;
-  const { id, session, message, agent, run_id } = command;
-  const body = { message, ...(agent === undefined ? {} : { agent }), ...(run_id === undefined ? {} : { run_id }) };
-  const asked: Command = { commandId: id, sessionId: session, kind: "enqueue", body };
+  const { log, attend, beginMs = BEGIN_MS } = host;
+  const { session, message } = command;
+  const asked = await toMessage(host, command);
   // Before anything is made or cancelled for it.
   assertCommand(asked, log.limits);
   const cancel = await deskOf(log).inTurn(session, async () => {
-    await makeSession(log, session);
-    const first = await findWhatIsInTheWay(log, command);
+    const info = await log.getSession(session);
+    const isNew = info === undefined || (await log.getCommand(session, asked.commandId)) === undefined;
+    // Asked again it is what it was, even if the agent is gone or somebody else is busy by now.
+    if (isNew) host.resolveAgent?.(command.agent);
+    if (info?.title === undefined) await makeSession(log, session, message, info !== undefined);
+    const first = isNew ? await findWhatIsInTheWay(log, command) : undefined;
     if (first !== undefined) await log.submit(first);
     await log.submit(asked);
     return first;
   });
-  if (cancel !== undefined) await sendCommand(log, cancel, host.commands);
-  return toAnswer(command, (await sendCommand(log, asked, { ...host.commands, timeoutMs: 0 })).outcome);
+  attend?.(session);
+  if (cancel !== undefined) await send(host, cancel);
+  // Behind a run it may wait for long; the answer names its run in any case.
+  const isNext = (await findLiveRun(log, session)) === undefined;
+  const { outcome } = await send(host, asked, isNext ? beginMs : 0);
+  const answer = toAnswer(command, outcome);
+  return answer.type === "ack" ? { ...answer, result: { run_id: readRunId(asked), ...answer.result } } : answer;
 }
 
-/** The first message makes the session. */
-async function makeSession(log: Log, sessionId: string): Promise<void> {
-  if ((await log.getSession(sessionId)) === undefined) await log.createSession(sessionId);
+/** What is written down of a message. Who asks again must ask for the same: `when_busy` is about the moment. */
+async function toMessage({ blobs }: CommandHost, command: RunCommand): Promise<Command> {
+  const { id, session, type: _type, when_busy: _whenBusy, ...given } = command;
+  const { context, attachments = [], run_id = deriveRunId(session, id) } = given;
+  if (context !== undefined) {
+    const bytes = Buffer.byteLength(JSON.stringify(context));
+    if (bytes > MAX_CONTEXT_BYTES)
+      throw new LoomError("invalid_command", `\`context\` may have ${MAX_CONTEXT_BYTES} bytes as JSON, not ${bytes}`, {
+        limit: MAX_CONTEXT_BYTES,
+      });
+  }
+  if (attachments.length > MAX_ATTACHMENTS)
+    throw new LoomError("invalid_command", `a message may have ${MAX_ATTACHMENTS} attachments`);
+  const files = blobs === undefined ? attachments : await describeAttachments(blobs, session, attachments);
+  const body = {
+    ...given,
+    ...(attachments.length === 0 ? {} : { attachments: files }),
+    run_id,
+    source: "stream",
+  } as unknown as JsonObject;
+  return { commandId: id, sessionId: session, kind: "enqueue", body };
+}
+
+function readRunId({ body }: Command): string {
+  return body["run_id"] as string;
+}
+
+/** The first message makes the session, and names it where nobody has. */
+async function makeSession(log: Log, sessionId: string, message: string, isThere: boolean): Promise<void> {
+  const title = deriveTitle(message);
+  if (!isThere) await log.createSession(sessionId, title === undefined ? {} : { title });
+  else if (title !== undefined) await log.renameSession(sessionId, title, { onlyUntitled: true });
 }
 
 /** What must be cancelled first; throws `run_live` where the message shall rather not be. */
 async function findWhatIsInTheWay(log: Log, command: RunCommand): Promise<Command | undefined> {
   const { id, session, when_busy = "enqueue" } = command;
-  if (when_busy === "enqueue" || (await log.getCommand(session, id)) !== undefined) return undefined;
+  if (when_busy === "enqueue") return undefined;
   // What waits first, and what runs then: a message whose turn comes in between is seen at least once.
   const waiting = when_busy === "reject" ? await log.listPending(session, log.limits.maxPendingCommands) : [];
   if (waiting.some(({ kind }) => kind === "enqueue")) throw new LoomError("run_live", "a message waits already");

@@ -250,7 +250,8 @@ describe("commands", () => {
     expect([done.status, await done.json()]).toEqual([200, { type: "ack", id: "c1", result: { effect: false } }]);
     const run = { type: "run", id: "m1", session: "new", message: "Hello" };
     const pending = await door("/v1/sessions/new/commands", post(run));
-    expect([pending.status, await pending.json()]).toEqual([202, { type: "ack", id: "m1", pending: true }]);
+    const result = { run_id: expect.stringMatching(/^run-/) as string };
+    expect([pending.status, await pending.json()]).toEqual([202, { type: "ack", id: "m1", pending: true, result }]);
   });
 
   it.each([

@@ -9,18 +9,21 @@
  * place, also where the frames themselves tell none. `Last-Event-ID` goes before `after` and `skip`.
  *
  * Invariants:
- * - A stream is read as fast as it is taken: one batch at a time.
+ * - A stream is read as fast as it is taken.
  * - What goes wrong before the first byte is an answer with a code; afterwards the connection breaks, or ends within a
  *   frame, and never politely, for a polite end means that this is all.
  */
-import { encodeNdjson, encodeSse, encodeSseComment } from "../../framing/index.ts";
-import type { StreamFrame } from "../../log/index.ts";
 import { isCommand, readUp } from "../../protocol/control/index.ts";
 import type { StreamMeter } from "../../observe/index.ts";
-import { ERROR_CODES, type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
+import { type ErrorCode, LoomError } from "../../protocol/index.ts";
 import { carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
-import { meterRefusal, type MeteredStream, meterStream } from "../streams/meter-stream.ts";
-import { MAX_FRAME_BYTES, type OpenedStream, openPlace, readPlace } from "../streams/stream-place.ts";
+import { statusOf } from "../http/status-of.ts";
+import { streamResponse } from "../http/stream-response.ts";
+import { SERVER_LIMITS } from "../server-limits.ts";
+import { createStreams } from "../streams/create-streams.ts";
+import { meterRefusal } from "../streams/meter-stream.ts";
+import type { ReadRequest, Streams } from "../streams/reader.ts";
+import { MAX_FRAME_BYTES } from "../streams/stream-place.ts";
 
 export interface EventsHandlerOptions extends CommandHost {
   /** What stands before `/v1`. */
@@ -35,43 +38,19 @@ export interface EventsHandlerOptions extends CommandHost {
   readonly meter?: StreamMeter | undefined;
 }
 
-interface Written {
-  readonly mediaType: string;
-  readonly heartbeat: string;
-  /** The beginning of a frame. A stream that ends so has not said all. */
-  readonly cut: string;
-  write(frame: StreamFrame): string;
-}
-
-const SSE: Written = {
-  mediaType: "text/event-stream",
-  heartbeat: encodeSseComment("alive"),
-  cut: "data: {",
-  write: ({ text, cursor }) => encodeSse({ id: cursor, data: text }),
-};
-
-const NDJSON: Written = {
-  mediaType: "application/x-ndjson",
-  // A blank line, which readers of lines skip.
-  heartbeat: "\n",
-  cut: "{",
-  write: ({ text }) => encodeNdjson(text),
-};
-
 export function createEventsHandler(options: EventsHandlerOptions): (request: Request) => Promise<Response> {
-  const { base = "" } = options;
+  const { base = "", log, meter, onError, maxFrameBytes = MAX_FRAME_BYTES } = options;
+  // Nobody closes a function: it keeps nothing for those who may come back.
+  const limits = { ...SERVER_LIMITS, maxFrameBytes, lingerMs: 0 };
+  const streams = createStreams({ log, limits, meter, onError });
   return async (request) => {
     try {
       const url = new URL(request.url);
       const found = readPath(url.pathname, base);
       if (found === undefined) return reject(404, "unsupported", `there is nothing at ${url.pathname.slice(0, 200)}`);
       const { id, door } = found;
-      if (door === "events" && request.method === "GET") {
-        return await openBody(options, request, url, id).catch((error: unknown) => {
-          meterRefusal(options, error);
-          throw error;
-        });
-      }
+      if (door === "events" && request.method === "GET")
+        return await openBody(options, streams, request, url.searchParams, id);
       if (door === "commands" && request.method === "POST") return await takeCommand(options, request, id);
       return reject(405, "unsupported", `${request.method} is not for ${door}`, {
         allow: door === "events" ? "GET" : "POST",
@@ -96,118 +75,37 @@ function readPath(path: string, base: string): { readonly id: string; readonly d
 
 async function openBody(
   options: EventsHandlerOptions,
+  streams: Streams,
   request: Request,
-  { searchParams: asked }: URL,
+  asked: URLSearchParams,
   session: string,
 ): Promise<Response> {
-  const { log, heartbeatMs = 15_000, onError, maxFrameBytes = MAX_FRAME_BYTES } = options;
+  const { heartbeatMs } = options;
+  const reader = await streams.open(session, { ...readAsked(options, request, asked), signal: request.signal });
+  // Nobody is left to read this.
+  if (reader === undefined) return new Response(null, { status: 499 });
+  const framing = (request.headers.get("accept") ?? "").includes("ndjson") ? "ndjson" : "sse";
+  return streamResponse(reader, { framing, heartbeatMs });
+}
+
+function readAsked(options: EventsHandlerOptions, request: Request, asked: URLSearchParams): ReadRequest {
   // A browser that connects again asks at the same address: what it has received since tells the header alone.
   const lastEventId = request.headers.get("last-event-id") ?? "";
-  const place = readPlace({
-    dialect: asked.get("dialect") ?? undefined,
-    modes: readNames(asked, "modes"),
-    after: lastEventId === "" ? (asked.get("after") ?? undefined) : lastEventId,
-    skip: lastEventId === "" ? readCount(asked, "skip") : undefined,
-    of: asked.get("of") ?? undefined,
-  });
-  const limit = readCount(asked, "limit") ?? Number.POSITIVE_INFINITY;
-  const follow = readFlag(asked, "follow");
-  const written = (request.headers.get("accept") ?? "").includes("ndjson") ? NDJSON : SSE;
-  const stop = new AbortController();
-  if (request.signal.aborted) stop.abort();
-  request.signal.addEventListener("abort", () => stop.abort(), { once: true, signal: stop.signal });
-  const opened = await openPlace(log, session, { ...place, follow, maxFrameBytes, signal: stop.signal });
-  // Nobody is left to read this.
-  if (opened === undefined) return new Response(null, { status: 499 });
-  const metered = meterStream(options, opened, { ...place, transport: "http", follow, limit });
-  return new Response(createBody(opened, stop, { written, limit, heartbeatMs, onError, metered }), {
-    headers: {
-      "content-type": written.mediaType,
-      "cache-control": "no-store",
-      "x-accel-buffering": "no",
-      "loom-cursor": opened.cursor,
-    },
-  });
-}
-
-interface BodyOptions {
-  readonly written: Written;
-  readonly limit: number;
-  readonly heartbeatMs: number;
-  readonly onError: CommandHost["onError"];
-  readonly metered: MeteredStream | undefined;
-}
-
-/** The text of each batch; ends when so many frames were given. */
-async function* createTexts(
-  { batches }: OpenedStream,
-  { written, limit, onError, metered }: BodyOptions,
-): AsyncGenerator<string, void, undefined> {
-  let left = limit;
-  if (left === 0) return;
   try {
-    for await (const batch of batches) {
-      const given = batch.slice(0, left);
-      left -= given.length;
-      metered?.send(given);
-      yield given.map((frame) => written.write(frame)).join("");
-      if (left <= 0) return;
-    }
+    return {
+      dialect: asked.get("dialect") ?? undefined,
+      modes: readNames(asked, "modes"),
+      after: lastEventId === "" ? (asked.get("after") ?? undefined) : lastEventId,
+      skip: lastEventId === "" ? readCount(asked, "skip") : undefined,
+      of: asked.get("of") ?? undefined,
+      limit: readCount(asked, "limit"),
+      follow: readFlag(asked, "follow"),
+      transport: "http",
+    };
   } catch (error) {
-    if (!isLoomError(error, "frame_too_long")) throw error;
-    // A connection that breaks takes with it what is under way. All that went before must arrive, for then the reader
-    // asks for this frame first, and is told why it cannot have it.
-    onError?.(error);
-    metered?.close("error");
-    yield written.cut;
+    meterRefusal(options, error);
+    throw error;
   }
-}
-
-function createBody(opened: OpenedStream, stop: AbortController, options: BodyOptions): ReadableStream<Uint8Array> {
-  const { written, heartbeatMs, onError, metered } = options;
-  const texts = createTexts(opened, options);
-  const encoder = new TextEncoder();
-  let timer: NodeJS.Timeout | undefined;
-  let lastWrittenAt = performance.now();
-  // However the reader goes; where the stream has ended before, it is told already.
-  if (metered !== undefined) stop.signal.addEventListener("abort", () => metered.close("left"), { once: true });
-  const finish = (): void => {
-    clearInterval(timer);
-    stop.abort();
-    void opened.close();
-  };
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      if (heartbeatMs <= 0) return;
-      timer = setInterval(() => {
-        // Only where the reader has taken everything: a slow one needs no sign of life.
-        const isIdle = performance.now() - lastWrittenAt >= heartbeatMs / 2;
-        if (!isIdle || (controller.desiredSize ?? 0) <= 0) return;
-        lastWrittenAt = performance.now();
-        controller.enqueue(encoder.encode(written.heartbeat));
-      }, heartbeatMs / 4).unref();
-    },
-    async pull(controller) {
-      try {
-        const { done, value } = await texts.next();
-        if (done !== true) {
-          lastWrittenAt = performance.now();
-          controller.enqueue(encoder.encode(value));
-          return;
-        }
-        metered?.close(stop.signal.aborted ? "left" : "end");
-        finish();
-        controller.close();
-      } catch (error) {
-        // The reader is told nothing but that it broke.
-        if (!stop.signal.aborted) onError?.(error);
-        metered?.close(stop.signal.aborted ? "left" : "error");
-        finish();
-        controller.error(error);
-      }
-    },
-    cancel: finish,
-  });
 }
 
 async function takeCommand(options: EventsHandlerOptions, request: Request, session: string): Promise<Response> {
@@ -265,32 +163,4 @@ function readFlag(asked: URLSearchParams, name: string): boolean {
 
 function reject(status: number, code: ErrorCode, message: string, headers: HeadersInit = {}): Response {
   return Response.json({ type: "refusal", code, message }, { status, headers });
-}
-
-const STATUSES: { readonly [code: string]: number } = {
-  unknown_session: 404,
-  unknown_run: 404,
-  unknown_call: 404,
-  unknown_todo: 404,
-  evicted: 410,
-  cursor_stale: 410,
-  cursor_ahead: 416,
-  run_live: 409,
-  run_ended: 409,
-  already_answered: 409,
-  approval_mismatch: 409,
-  command_conflict: 409,
-  lease_held: 409,
-  inbox_full: 429,
-  queue_full: 429,
-  backlog_full: 429,
-  store_busy: 503,
-  store_full: 507,
-};
-
-/** 400 for what the asker did wrong, 500 for what we did. */
-function statusOf(code: string): number {
-  const known = STATUSES[code];
-  if (known !== undefined) return known;
-  return Object.hasOwn(ERROR_CODES, code) && ERROR_CODES[code as ErrorCode] === "validation" ? 400 : 500;
 }

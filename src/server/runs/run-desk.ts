@@ -6,8 +6,7 @@
  * - A session is held while it has a live run or a message that waits, and let go of when it has neither.
  * - Messages and dead runs that nobody holds are found by looking, now and then: a process that died gives no sign.
  */
-import type { Agent } from "../../agents/index.ts";
-import type { AgentKindName } from "../../agents/index.ts";
+import type { Agent, AgentKindName } from "../../agents/index.ts";
 
 export interface ServedAgent {
   readonly agent: Agent;

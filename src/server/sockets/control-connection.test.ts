@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
 import { openSession } from "../../engine/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "./control-connection.ts";
 
 type Frame = { readonly type: string; readonly [field: string]: unknown };
@@ -152,15 +153,16 @@ describe("streams", () => {
         };
       },
     }));
-    const { ask, until, close } = connectTo(counted, { ready: () => new Promise(() => undefined) });
+    const isFull = () => frames.at(-1)?.type === "frames";
+    const ready = () => (isFull() ? new Promise<void>(() => undefined) : Promise.resolve());
+    const { ask, frames, until, close } = connectTo(counted, { ready });
     ask({ type: "subscribe", id: "1", session: "s" });
-    await vi.waitFor(() => expect(watching).toBe(1));
+    await until("frames");
     ask({ type: "unsubscribe", id: "2", session: "s" });
     expect(await until("ack")).toMatchObject({ id: "2" });
     expect(watching).toBe(0);
     ask({ type: "subscribe", id: "3", session: "s" });
-    await until("subscribed", 2);
-    expect(watching).toBe(1);
+    await until("frames", 2);
     close();
     await vi.waitFor(() => expect(watching).toBe(0));
   });
@@ -229,7 +231,11 @@ describe("commands", () => {
     const log = new MemoryLog();
     const { ask, until } = connectTo(log);
     ask({ type: "run", id: "m1", session: "new", message: "Hello", agent: "react" });
-    expect(await until("ack")).toEqual({ type: "ack", id: "m1", pending: true });
+    expect(await until("ack")).toMatchObject({
+      id: "m1",
+      pending: true,
+      result: { run_id: expect.any(String) as string },
+    });
     expect(await log.listPending("new")).toMatchObject([
       { commandId: "m1", body: { message: "Hello", agent: "react" } },
     ]);
@@ -242,18 +248,27 @@ describe("commands", () => {
     expect((await log.getRun("busy", run.runId))?.status).toBe("cancelled");
   });
 
-  it("a host that has agents starts the run itself", async () => {
-    const { ask, until } = connectTo(new MemoryLog(), {
-      startRun: async ({ message }) => ({ run_id: `for ${message}` }),
-    });
+  it("a host that has agents is told of a message, and may know none by that name", async () => {
+    const attend = vi.fn();
+    const resolveAgent = (name = "react"): string => {
+      if (name === "react") return name;
+      throw new LoomError("unknown_agent", `there is no agent "${name}"`);
+    };
+    const { ask, until } = connectTo(new MemoryLog(), { attend, resolveAgent, beginMs: 0 });
     ask({ type: "run", id: "m1", session: "new", message: "Hello" });
-    expect(await until("ack")).toMatchObject({ result: { run_id: "for Hello" } });
+    expect(await until("ack")).toMatchObject({ id: "m1" });
+    expect(attend).toHaveBeenCalledWith("new");
+    ask({ type: "run", id: "m2", session: "new", message: "Hello", agent: "nobody" });
+    expect(await until("refusal")).toMatchObject({ id: "m2", code: "unknown_agent" });
   });
 
   it("what is not the asker's fault is told without its words", async () => {
     const onError = vi.fn();
-    const startRun = () => Promise.reject(new Error("the password is 1234"));
-    const { ask, until } = connectTo(new MemoryLog(), { startRun, onError });
+    const submit = () => Promise.reject(new Error("the password is 1234"));
+    const { ask, until } = connectTo(
+      overrideLog(new MemoryLog(), () => ({ submit })),
+      { onError },
+    );
     ask({ type: "run", id: "m1", session: "new", message: "Hello" });
     const refusal = await until("refusal");
     expect(JSON.stringify(refusal)).not.toContain("1234");
@@ -278,11 +293,60 @@ describe("commands", () => {
   });
 
   it("no more are carried out at once than so many", async () => {
-    const startRun = () => new Promise<undefined>(() => undefined);
-    const { ask, until } = connectTo(new MemoryLog(), { startRun, maxCommands: 1 });
+    const submit = () => new Promise<never>(() => undefined);
+    const log = overrideLog(new MemoryLog(), () => ({ submit }));
+    const { ask, until } = connectTo(log, { maxCommands: 1 });
     ask({ type: "run", id: "m1", session: "new", message: "Hello" });
     ask({ type: "run", id: "m2", session: "new", message: "Hello" });
     expect(await until("refusal")).toMatchObject({ id: "m2", code: "backlog_full" });
+  });
+});
+
+describe("leave", () => {
+  const forbid = () => {
+    throw new LoomError("forbidden", "not yours");
+  };
+
+  it("is asked for every stream and every command", async () => {
+    const asked: unknown[] = [];
+    const authorize = (...given: readonly unknown[]): void => void asked.push(given);
+    const { ask, until } = connectTo(await createLog(), { authorize });
+    ask({ type: "subscribe", id: "1", session: "s", follow: false });
+    await until("end");
+    ask({ type: "run", id: "2", session: "t", message: "Hello" });
+    ask({ type: "cancel", id: "3", session: "s", run_id: "run-1" });
+    await until("ack", 2);
+    expect(asked).toEqual([
+      ["sessions.read", "s"],
+      ["runs.start", "t"],
+      ["runs.control", "s"],
+    ]);
+  });
+
+  it("that is not given refuses that and nothing else, and nothing is done", async () => {
+    const log = await createLog();
+    const authorize = (_action: string, session: string): void => (session === "s" ? forbid() : undefined);
+    const { ask, until, frames } = connectTo(log, { authorize });
+    ask({ type: "subscribe", id: "1", session: "s" });
+    expect(await until("refusal")).toMatchObject({ id: "1", session: "s", dialect: "loom", code: "forbidden" });
+    ask({ type: "run", id: "2", session: "s", message: "Hello" });
+    expect(await until("refusal", 2)).toMatchObject({ id: "2", code: "forbidden" });
+    expect(await log.listPending("s")).toEqual([]);
+    ask({ type: "run", id: "3", session: "t", message: "Hello" });
+    await until("ack");
+    expect(frames.map(({ type }) => type)).not.toContain("frames");
+  });
+
+  it("that comes late keeps the order of commands", async () => {
+    const log = new MemoryLog();
+    const first = Promise.withResolvers<void>();
+    let asked = 0;
+    const authorize = (): Promise<void> | void => (++asked === 1 ? first.promise : undefined);
+    const { ask, until } = connectTo(log, { authorize });
+    for (const id of ["a", "b", "c"]) ask({ type: "run", id, session: "s", message: id });
+    first.resolve();
+    await until("ack", 3);
+    expect((await log.listPending("s")).map(({ commandId }) => commandId)).toEqual(["a", "b", "c"]);
   });
 });
 

@@ -1,13 +1,13 @@
 /**
  * The server's side of the control protocol for one client: many streams and commands over one pair of text pipes. It
- * knows no socket; whoever has one feeds it with `receive` and is given texts to send.
+ * knows no socket; whoever has one feeds it with `receive` and is given texts to send, and where they are the same for
+ * many readers, bytes.
  *
  * Invariants:
  * - A frame that cannot be read, a stream that breaks and a command that is refused harm nothing else.
- * - At most one batch of each stream is in flight: what is not sent yet is not read yet.
+ * - A stream that finds no room is given nothing more: what is not sent yet is not read yet.
  * - Whoever asks and does not read is given so many answers, and then no connection any more.
  */
-import type { StreamFrame } from "../../log/index.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import {
   CONTROL_VERSION,
@@ -22,25 +22,38 @@ import {
 } from "../../protocol/control/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
+import type { Action } from "../guard/authorize.ts";
+import { SERVER_LIMITS } from "../server-limits.ts";
+import { createStreams } from "../streams/create-streams.ts";
+import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
+import type { Chunk } from "../streams/chunk.ts";
+import type { Reader, ReaderEnd, Streams } from "../streams/reader.ts";
 import { findFrameId } from "./find-frame-id.ts";
-import { meterRefusal, type MeteredStream, meterSlowReader, meterStream } from "../streams/meter-stream.ts";
-import { MAX_FRAME_BYTES, openPlace, readPlace } from "../streams/stream-place.ts";
 
 export interface ControlConnectionOptions extends CommandHost {
   /** Takes the text of one control frame. Where it throws, the connection closes itself. */
   readonly send: (text: string) => void;
+  /** Takes whole messages of a WebSocket, made once for all readers; without it they come to `send` as texts. */
+  readonly sendBytes?: (messages: Buffer) => void;
   /**
-   * Resolves when there is room for more; streams wait for it before each batch. Where it rejects, the connection closes
-   * itself: with `backlog_full`, for a client that reads too slowly. Without it nothing is known of how fast it reads.
+   * Resolves when there is room for more; streams wait for it before they begin, and after each batch unless `hasRoom`
+   * says that they need not. Where it rejects, the connection closes itself: with `backlog_full`, for a client that reads
+   * too slowly. Without it nothing is known of how fast it reads.
    */
   readonly ready?: () => Promise<void>;
-  /** The connection has closed itself: the socket is of no use any more. */
-  readonly onClose?: () => void;
+  /** Whether there is room for more at this moment. */
+  readonly hasRoom?: () => boolean;
+  /** The connection has closed itself, and why: the socket is of no use any more. */
+  readonly onClose?: (why: unknown) => void;
+  /** Who reads along; where it is absent the connection has streams of its own. */
+  readonly streams?: Streams;
+  /** Asked before every stream and every command; throws `forbidden` or `unauthorized`. */
+  readonly authorize?: (action: Action, session: string) => Promise<void> | void;
   /** Streams on one connection. Code `too_many_subscriptions`. */
   readonly maxSubscriptions?: number;
   /** Commands that are being carried out. Code `backlog_full`. */
   readonly maxCommands?: number;
-  /** Answers sent while `ready` has not resolved. Then the connection closes itself, after a last `backlog_full`. */
+  /** Answers sent while there was no room. Then the connection closes itself, after a last `backlog_full`. */
   readonly maxUnsent?: number;
   /** Characters of one frame from the client. Code `invalid_control`. */
   readonly maxInboundLength?: number;
@@ -52,9 +65,19 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly meter?: StreamMeter | undefined;
 }
 
+const DEFAULTS = {
+  maxSubscriptions: SERVER_LIMITS.maxSubscriptions,
+  maxCommands: 100,
+  maxUnsent: 1000,
+  maxInboundLength: SERVER_LIMITS.maxInboundLength,
+  maxFrameBytes: SERVER_LIMITS.maxFrameBytes,
+  heartbeatMs: SERVER_LIMITS.heartbeatMs,
+};
+
 interface Subscription {
   readonly stop: AbortController;
-  readonly ended: Promise<void>;
+  ended: Promise<void>;
+  reader: Reader | undefined;
 }
 
 const MAX_PONGS = 16;
@@ -62,31 +85,27 @@ const MAX_PONGS = 16;
 const PARSED_FOR_ID = 4;
 
 export class ControlConnection {
-  readonly #options: Required<Omit<ControlConnectionOptions, keyof CommandHost | "ready" | "onClose" | "meter">> &
-    ControlConnectionOptions;
+  readonly #options: ControlConnectionOptions & typeof DEFAULTS;
+  readonly #streams: Streams;
+  /** Its own streams have no other readers. */
+  readonly #ownStreams: Streams | undefined;
   readonly #subscriptions = new Map<string, Subscription>();
+  /** The last command that was asked leave for: they are carried out in the order they came. */
+  #allowed: Promise<void> | undefined;
   #commands = 0;
   #pongs = 0;
   /** Answers since there was room. */
   #unsent = 0;
   #isWatchingRoom = false;
-  /** It was closed since the client did not read. */
-  #isSlow = false;
   readonly #over = new AbortController();
   #lastSentAt = performance.now();
   readonly #heart: NodeJS.Timeout | undefined;
 
   constructor(options: ControlConnectionOptions) {
-    this.#options = {
-      maxSubscriptions: 100,
-      maxCommands: 100,
-      maxUnsent: 1000,
-      maxInboundLength: 64 * 1024,
-      maxFrameBytes: MAX_FRAME_BYTES,
-      heartbeatMs: 15_000,
-      ...options,
-    };
-    const { heartbeatMs } = this.#options;
+    this.#options = { ...DEFAULTS, ...options };
+    const { heartbeatMs, streams } = this.#options;
+    if (streams === undefined) this.#ownStreams = createOwnStreams(this.#options);
+    this.#streams = streams ?? (this.#ownStreams as Streams);
     this.#send({ type: "hello", version: CONTROL_VERSION, heartbeat_ms: heartbeatMs });
     if (heartbeatMs > 0) this.#heart = setInterval(() => this.#beat(heartbeatMs), heartbeatMs / 4).unref();
   }
@@ -114,11 +133,25 @@ export class ControlConnection {
     else void this.#pong(frame);
   }
 
+  /** Something came that is no text. */
+  receiveBinary(): void {
+    this.#answer({ type: "refusal", code: "invalid_control", message: "a control frame is a text, not bytes" });
+  }
+
   /** The client is gone. */
   close(): void {
+    this.#stop("left");
+  }
+
+  #stop(why: "left" | "slow"): void {
+    if (this.#over.signal.aborted) return;
     this.#over.abort();
     clearInterval(this.#heart);
-    for (const { stop } of this.#subscriptions.values()) stop.abort();
+    for (const { stop, reader } of this.#subscriptions.values()) {
+      reader?.close(why);
+      stop.abort();
+    }
+    void this.#ownStreams?.close();
   }
 
   /** One who asks faster than he reads is not answered for all of it. */
@@ -131,16 +164,30 @@ export class ControlConnection {
   }
 
   async #carryOut(command: ControlCommand): Promise<void> {
-    const { id, session } = command;
+    const { id, session, type } = command;
     if (this.#commands >= this.#options.maxCommands) {
       const error = new LoomError("backlog_full", `${this.#commands} commands are being carried out already`);
       this.#answer(refuse(this.#options, error, { id, session }));
       return;
     }
     this.#commands++;
-    const answer = await carryOut(this.#options, command);
-    this.#commands--;
-    this.#answer(answer);
+    try {
+      await this.#allowInTurn(type === "run" ? "runs.start" : "runs.control", session);
+      this.#answer(await carryOut(this.#options, command));
+    } catch (error) {
+      this.#answer(refuse(this.#options, error, { id, session }));
+    } finally {
+      this.#commands--;
+    }
+  }
+
+  /** However long it takes to ask: leave is given in the order it was asked for. */
+  #allowInTurn(action: Action, session: string): Promise<void> | undefined {
+    const { authorize } = this.#options;
+    if (authorize === undefined) return undefined;
+    const asked = (this.#allowed ?? Promise.resolve()).then(() => authorize(action, session));
+    this.#allowed = asked.catch(() => undefined);
+    return asked;
   }
 
   #subscribe(frame: SubscribeControl): void {
@@ -157,82 +204,85 @@ export class ControlConnection {
       this.#answer(refuse(this.#options, error, { id, session, dialect }));
       return;
     }
-    const stop = new AbortController();
-    const ended = this.#stream(frame, dialect, stop.signal).then((last) => {
-      this.#subscriptions.delete(key);
+    const subscription: Subscription = { stop: new AbortController(), ended: Promise.resolve(), reader: undefined };
+    this.#subscriptions.set(key, subscription);
+    subscription.ended = this.#stream(frame, dialect, subscription).then((last) => {
+      if (this.#subscriptions.get(key) === subscription) this.#subscriptions.delete(key);
       // Whoever asks anew when he is told of the end must not be refused.
       if (last !== undefined) this.#answer(last);
     });
-    this.#subscriptions.set(key, { stop, ended });
   }
 
   /** Resolves to what is to be said at the end; undefined when nobody wants to know. */
-  async #stream(frame: SubscribeControl, dialect: string, signal: AbortSignal): Promise<DownFrame | undefined> {
-    const { id, session, follow = true, limit = Number.POSITIVE_INFINITY } = frame;
-    const { log, maxFrameBytes } = this.#options;
-    let metered: MeteredStream | undefined;
-    let isPlaced = false;
+  async #stream(frame: SubscribeControl, dialect: string, subscription: Subscription): Promise<DownFrame | undefined> {
+    const { type: _type, id, session, follow = true, ...place } = frame;
+    const { signal } = subscription.stop;
     try {
-      const place = readPlace(frame);
-      const opened = await openPlace(log, session, { ...place, follow, maxFrameBytes, signal });
-      if (opened === undefined) return undefined;
-      try {
-        if (signal.aborted) return undefined;
-        isPlaced = true;
-        metered = meterStream(this.#options, opened, { ...place, transport: "control", follow, limit });
-        const { firstId, lastId } = opened.session;
-        this.#answer({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
-        const cursor = await this.#sendFrames(opened.batches, frame, dialect, limit, signal, metered);
-        if (signal.aborted) return undefined;
-        metered?.close("end");
-        return { type: "end", session, dialect, ...(cursor === undefined ? {} : { cursor }) };
-      } finally {
-        await opened.close();
+      await this.#options.authorize?.("sessions.read", session);
+      const reader = await this.#streams.open(session, { ...place, dialect, follow, transport: "control", signal });
+      if (reader === undefined || signal.aborted) {
+        reader?.close();
+        return undefined;
+      }
+      subscription.reader = reader;
+      const { firstId, lastId } = reader.session;
+      this.#answer({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
+      if (this.#options.hasRoom?.() !== true) await this.#untilReady(signal);
+      const { end, hasSent } = await this.#pass(reader, signal);
+      switch (end.reason) {
+        case "end":
+          return { type: "end", session, dialect, ...(hasSent ? { cursor: end.cursor } : {}) };
+        case "slow":
+          // The whole connection is as slow as this.
+          this.#giveUp(
+            new LoomError("backlog_full", "the client reads too slowly", { cursor: end.cursor }),
+            true,
+            true,
+          );
+          return undefined;
+        case "closing":
+        case "left":
+          return undefined;
+        case "error":
+          throw end.error;
       }
     } catch (error) {
       if (signal.aborted) return undefined;
-      if (!isPlaced) meterRefusal(this.#options, error);
-      metered?.close("error");
-      return refuse(this.#options, error, { id, session, dialect });
-    } finally {
-      // Where it has neither ended nor broken, somebody has stopped it.
-      metered?.close(this.#isSlow ? "slow" : "left");
+      // It is the connection that has no future: whoever comes back is let in by who comes next.
+      if (!isLoomError(error, "shutting_down")) return refuse(this.#options, error, { id, session, dialect });
+      this.#giveUp(error, true);
+      return undefined;
     }
   }
 
-  /** Resolves to the cursor of the last frame that was sent. */
-  async #sendFrames(
-    batches: AsyncIterable<readonly StreamFrame[]>,
-    { session }: SubscribeControl,
-    dialect: string,
-    limit: number,
-    signal: AbortSignal,
-    metered: MeteredStream | undefined,
-  ): Promise<string | undefined> {
-    let left = limit;
-    let cursor: string | undefined;
-    for await (const batch of batches) {
-      const given = batch.slice(0, left);
-      const last = given.at(-1);
-      if (last === undefined) break;
-      await this.#untilReady(signal);
-      if (signal.aborted) break;
-      ({ cursor } = last);
-      left -= given.length;
-      this.#send({ type: "frames", session, dialect, frames: given.map(({ text }) => text), cursor });
-      metered?.send(given);
-      if (left <= 0) break;
-    }
-    return cursor;
+  #pass(reader: Reader, signal: AbortSignal): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
+    const { ready, hasRoom } = this.#options;
+    const { promise, resolve } = Promise.withResolvers<{ readonly end: ReaderEnd; readonly hasSent: boolean }>();
+    let hasSent = false;
+    reader.start({
+      write: (chunk) => {
+        if (signal.aborted) return true;
+        hasSent = true;
+        this.#sendChunk(chunk);
+        if (ready === undefined || hasRoom?.() === true) return true;
+        void this.#untilReady(signal).then(() => reader.resume());
+        return false;
+      },
+      end: (end) => resolve({ end, hasSent }),
+    });
+    return promise;
   }
 
   async #unsubscribe({ id, session, dialect = "loom" }: UnsubscribeControl): Promise<void> {
-    const subscription = this.#subscriptions.get(keyOf(session, dialect));
+    const key = keyOf(session, dialect);
+    const subscription = this.#subscriptions.get(key);
     if (subscription === undefined) {
       const error = new LoomError("not_subscribed", "this session is not being sent in this dialect");
       this.#answer(refuse(this.#options, error, { id, session, dialect }));
       return;
     }
+    // Nothing of it is sent from here on, so it may be asked for anew.
+    this.#subscriptions.delete(key);
     subscription.stop.abort();
     await subscription.ended;
     this.#answer({ type: "ack", id });
@@ -260,7 +310,7 @@ export class ControlConnection {
 
   /** Everything but frames, for which streams wait: an answer does not, so answers are counted. */
   #answer(frame: DownFrame): void {
-    const { ready, maxUnsent } = this.#options;
+    const { ready, hasRoom, maxUnsent } = this.#options;
     if (ready !== undefined && ++this.#unsent > maxUnsent) {
       const error = new LoomError("backlog_full", `${maxUnsent} answers were sent and not read`);
       this.#send(refuse(this.#options, error, {}));
@@ -268,7 +318,9 @@ export class ControlConnection {
       return;
     }
     this.#send(frame);
-    if (ready !== undefined && !this.#isWatchingRoom) void this.#watchRoom();
+    if (ready === undefined) return;
+    if (hasRoom?.() === true) this.#unsent = 0;
+    else if (!this.#isWatchingRoom) void this.#watchRoom();
   }
 
   async #watchRoom(): Promise<void> {
@@ -289,14 +341,30 @@ export class ControlConnection {
     }
   }
 
-  #giveUp(error: unknown, isTold = false): void {
-    if (this.#over.signal.aborted) return;
-    this.#isSlow = isLoomError(error, "backlog_full");
-    if (this.#isSlow) meterSlowReader(this.#options);
-    this.close();
-    if (!isTold) this.#options.onError?.(error);
-    this.#options.onClose?.();
+  #sendChunk(chunk: Chunk): void {
+    const { send, sendBytes } = this.#options;
+    this.#lastSentAt = performance.now();
+    try {
+      if (sendBytes === undefined) send(chunk.controlText);
+      else sendBytes(chunk.bytes("control"));
+    } catch (error) {
+      this.#giveUp(error);
+    }
   }
+
+  #giveUp(error: unknown, isTold = false, isMetered = false): void {
+    if (this.#over.signal.aborted) return;
+    const isSlow = isLoomError(error, "backlog_full");
+    if (isSlow && !isMetered) meterSlowReader(this.#options);
+    this.#stop(isSlow ? "slow" : "left");
+    if (!isTold) this.#options.onError?.(error);
+    this.#options.onClose?.(error);
+  }
+}
+
+function createOwnStreams({ log, meter, onError, maxFrameBytes }: ControlConnectionOptions & typeof DEFAULTS): Streams {
+  // Nobody else comes to share what would linger.
+  return createStreams({ log, limits: { ...SERVER_LIMITS, maxFrameBytes, lingerMs: 0 }, meter, onError });
 }
 
 /** Dialect names hold no blank. */

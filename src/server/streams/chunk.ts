@@ -29,6 +29,7 @@ export class Chunk {
   readonly mayEndRun: boolean;
   readonly #made = new Map<ChunkForm, Buffer>();
   #control: string | undefined;
+  #textBytes: number | undefined;
 
   constructor(origin: ChunkOrigin, frames: readonly StreamFrame[], mayEndRun: boolean) {
     this.origin = origin;
@@ -41,11 +42,15 @@ export class Chunk {
     return this.frames.at(-1)?.cursor ?? "";
   }
 
+  /** Bytes of the texts of its frames, without what stands around them. */
+  get textBytes(): number {
+    this.#textBytes ??= this.frames.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    return this.#textBytes;
+  }
+
   /** The `frames` of the control protocol, as a text. */
   get controlText(): string {
-    const { session, dialect } = this.origin;
-    const frames = this.frames.map(({ text }) => text);
-    this.#control ??= encodeControl({ type: "frames", session, dialect, frames, cursor: this.cursor });
+    this.#control ??= this.#writeControl();
     return this.#control;
   }
 
@@ -55,6 +60,12 @@ export class Chunk {
     const made = this.#make(form);
     this.#made.set(form, made);
     return made;
+  }
+
+  #writeControl(): string {
+    const { session, dialect } = this.origin;
+    const frames = this.frames.map(({ text }) => text);
+    return encodeControl({ type: "frames", session, dialect, frames, cursor: this.cursor });
   }
 
   #make(form: ChunkForm): Buffer {

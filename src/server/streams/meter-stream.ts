@@ -23,7 +23,8 @@ export interface AskedStream extends StreamOptions {
 }
 
 export interface MeteredStream {
-  send(frames: readonly StreamFrame[]): void;
+  /** `bytes`: of their texts, where they were counted before. */
+  send(frames: readonly StreamFrame[], bytes?: number): void;
   /** The first call counts. */
   close(end: StreamEnd): void;
 }
@@ -31,7 +32,7 @@ export interface MeteredStream {
 /** Undefined where nobody wants to know. */
 export function meterStream(
   options: Metering,
-  { session: { lastId } }: OpenedStream,
+  { session: { lastId } }: Pick<OpenedStream, "session">,
   asked: AskedStream,
 ): MeteredStream | undefined {
   const { meter } = options;
@@ -41,9 +42,8 @@ export function meterStream(
   guard(options, () => (tally = meter.openStream({ transport, dialect, kind: findKind(asked) })));
   let isReplaying = true;
   return {
-    send: (frames) =>
+    send: (frames, bytes = countBytes(frames)) =>
       guard(options, () => {
-        const bytes = countBytes(frames);
         const old = isReplaying ? countUpTo(frames, lastId) : 0;
         isReplaying = old === frames.length;
         const replayed = isReplaying ? bytes : old === 0 ? 0 : countBytes(frames.slice(0, old));

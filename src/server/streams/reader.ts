@@ -21,6 +21,8 @@ export interface ReadRequest extends AskedPlace {
    * the end. A run that has not begun is waited for.
    */
   readonly run?: string | undefined;
+  /** The command that is to become that run: where it is refused, the reader ends with why. */
+  readonly command?: string | undefined;
   /** lumine: what happens outside a request comes at once. */
   readonly followSession?: boolean | undefined;
   readonly transport: StreamOpening["transport"];
@@ -56,8 +58,8 @@ export interface Reader {
   start(sink: Sink): void;
   /** There is room again. */
   resume(): void;
-  /** Nobody wants more: `left`. */
-  close(): void;
+  /** Nobody wants more: `left`; or `slow`, where the door has found out that nobody reads, and tells the meter. */
+  close(reason?: "left" | "slow"): void;
 }
 
 export interface StreamLimits {

@@ -1,7 +1,14 @@
 /** What a reader asks for, from the texts of a control frame or an address, and the stream that begins there. */
 import { type DialectName, isDialectName } from "../../dialects/index.ts";
 import { DEFAULT_MAX_LINE_BYTES } from "../../framing/index.ts";
-import { type Log, openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "../../log/index.ts";
+import {
+  type Log,
+  openSteps,
+  type StreamFrame,
+  type StreamOptions,
+  type StreamPlace,
+  type StreamStep,
+} from "../../log/index.ts";
 import { LoomError, readStreamModes } from "../../protocol/index.ts";
 
 export interface AskedPlace {
@@ -22,8 +29,10 @@ export interface AskedPlace {
 export const MAX_FRAME_BYTES: number = DEFAULT_MAX_LINE_BYTES - 4096;
 
 export interface OpenedStream extends StreamPlace {
+  /** To be read once: as they are, or their frames. */
+  readonly steps: AsyncGenerator<StreamStep, void, undefined>;
   readonly batches: AsyncIterable<readonly StreamFrame[]>;
-  /** To be called at the end, however it came about: `batches` may never have been asked for anything. */
+  /** To be called at the end, however it came about: nothing may ever have been asked for. */
   close(): Promise<void>;
 }
 
@@ -51,26 +60,32 @@ export async function openPlace(
   options: StreamOptions,
 ): Promise<OpenedStream | undefined> {
   const { promise: placed, resolve } = Promise.withResolvers<StreamPlace>();
-  const rest = openStream(log, sessionId, { ...options, onPlaced: resolve });
+  const rest = openSteps(log, sessionId, { ...options, onPlaced: resolve });
   const first = rest.next();
-  // Once the place is good, whoever asks for the first batch is told what became of it.
+  // Once the place is good, whoever asks for the first step is told what became of it.
   first.catch(() => undefined);
   const place = await Promise.race([placed, first.then(() => undefined)]);
   if (place === undefined) return undefined;
+  const steps = goOn(first, rest);
   return {
     ...place,
-    batches: goOn(first, rest),
+    steps,
+    batches: pickFrames(steps),
     close: async () => void (await rest.return().catch(() => undefined)),
   };
 }
 
-type Batches = AsyncGenerator<readonly StreamFrame[], void, undefined>;
+type Steps = AsyncGenerator<StreamStep, void, undefined>;
 
-async function* goOn(first: ReturnType<Batches["next"]>, rest: Batches): Batches {
+async function* goOn(first: ReturnType<Steps["next"]>, rest: Steps): Steps {
   const { done, value } = await first;
   if (done === true) return;
   yield value;
   yield* rest;
+}
+
+async function* pickFrames(steps: Steps): AsyncGenerator<readonly StreamFrame[], void, undefined> {
+  for await (const { frames } of steps) if (frames.length > 0) yield frames;
 }
 
 function readDialect(name: string): DialectName {

@@ -9,10 +9,10 @@ import { describeInput } from "../describe-input.ts";
 import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
-import { untilAborted } from "../until-aborted.ts";
 import { decodePage } from "./decode-page.ts";
 import type { ResolveHost, UrlRules } from "./judge-url.ts";
 import { requestPage } from "./request-page.ts";
+import { withDeadline } from "./with-deadline.ts";
 
 export interface FetchToolOptions {
   /** Hosts that may be reached although they are not public: `host`, or `host:port`, which allows that port too. */
@@ -133,28 +133,5 @@ function tryDecode(bytes: Parameters<typeof decodePage>[0], contentType: string)
     return decodePage(bytes, contentType);
   } catch {
     return "";
-  }
-}
-
-/** Aborts `work` when the caller does, or when the time is over: `tool_timeout`. */
-async function withDeadline<T>(
-  timeoutMs: number,
-  outer: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  outer.throwIfAborted();
-  const controller = new AbortController();
-  const stop = (): void => controller.abort(outer.reason);
-  outer.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(
-    () => controller.abort(new LoomError("tool_timeout", `The page was not there after ${timeoutMs} ms.`)),
-    timeoutMs,
-  );
-  try {
-    // Whatever the work waits for, the time is over when it is over.
-    return await untilAborted(work(controller.signal), controller.signal);
-  } finally {
-    clearTimeout(timer);
-    outer.removeEventListener("abort", stop);
   }
 }

@@ -5,13 +5,12 @@
  * Invariant: when it is done, whichever way, the socket is closed.
  */
 import { Buffer } from "node:buffer";
-import type { LookupFunction } from "node:net";
-import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { LoomError } from "../../protocol/index.ts";
-import { type JudgedUrl, judgeUrl, type UrlRules } from "./judge-url.ts";
+import { judgeUrl, type UrlRules } from "./judge-url.ts";
+import { isRedirect, openExchange } from "./open-exchange.ts";
 
 export interface PageRequest {
   readonly url: string;
@@ -38,8 +37,6 @@ export interface Page {
   readonly redirects: number;
 }
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-
 export async function requestPage(
   first: PageRequest,
   rules: UrlRules,
@@ -51,20 +48,33 @@ export async function requestPage(
     if (redirects > limits.maxRedirects)
       throw new LoomError("url_refused", `There were more than ${limits.maxRedirects} redirects.`);
     const judged = await judgeUrl(asked.url, rules, signal);
-    const response = await send(asked, judged, limits, signal);
+    const { method, body, contentType } = asked;
+    const response = await openExchange(
+      judged,
+      { method, headers: describeHeaders(limits), body, contentType },
+      signal,
+    );
     try {
       const status = response.statusCode ?? 0;
       const { location } = response.headers;
-      if (!REDIRECTS.has(status) || location === undefined) {
+      if (!isRedirect(status) || location === undefined) {
         const { bytes, isCut } = asked.method === "HEAD" ? NO_BODY : await readBody(response, limits.maxBytes, signal);
-        const contentType = response.headers["content-type"] ?? "";
-        return { url: judged.url.href, status, contentType, bytes, isCut, redirects };
+        const { "content-type": type = "" } = response.headers;
+        return { url: judged.url.href, status, contentType: type, bytes, isCut, redirects };
       }
       asked = follow(asked, status, location, judged.url);
     } finally {
       response.destroy();
     }
   }
+}
+
+function describeHeaders({ userAgent }: PageLimits): { readonly [name: string]: string } {
+  return {
+    accept: "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
+    "accept-encoding": "gzip, br, deflate",
+    "user-agent": userAgent,
+  };
 }
 
 const NO_BODY = { bytes: Buffer.alloc(0), isCut: false };
@@ -83,44 +93,6 @@ function follow(asked: PageRequest, status: number, location: string, base: URL)
       `${base.host} redirects the ${asked.method} to ${url.host.slice(0, 200)}; it was not sent there.`,
     );
   return { ...asked, url: url.href };
-}
-
-async function send(
-  { method, body, contentType }: PageRequest,
-  { url, addresses }: JudgedUrl,
-  { userAgent }: PageLimits,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  // Whatever the name means by now, these are the addresses it was judged by.
-  const lookup: LookupFunction = (_host, options, callback) => {
-    const [one] = addresses;
-    if (options.all === true) callback(null, [...addresses]);
-    else if (one !== undefined) callback(null, one.address, one.family);
-  };
-  const options: RequestOptions = {
-    method,
-    lookup,
-    signal,
-    // A connection of its own: none is kept, and no proxy of the environment comes between.
-    agent: false,
-    headers: {
-      accept: "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
-      "accept-encoding": "gzip, br, deflate",
-      "user-agent": userAgent,
-      ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
-      ...(body === undefined ? {} : { "content-type": contentType ?? "text/plain; charset=utf-8" }),
-    },
-  };
-  return new Promise((resolve, reject) => {
-    const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
-    request.once("response", resolve);
-    // A server that changes to another protocol gives no answer and no error.
-    request.once("upgrade", (_response, socket) => socket.destroy());
-    request.once("close", () => reject(explain(new Error("closed"), url)));
-    // Stays on: a request that fails after its answer came must not end the process.
-    request.on("error", (error) => reject(signal.aborted ? (signal.reason as Error) : explain(error, url)));
-    request.end(body);
-  });
 }
 
 /** The body without its compression, up to `maxBytes`. What expands is stopped as soon as it is too much. */
@@ -190,10 +162,4 @@ const DECODERS: { readonly [coding: string]: ((first: Buffer) => Readable & Node
 
 function hasZlibHeader([method = 0, flags]: Buffer): boolean {
   return (method & 0x8f) === 0x08 && (flags === undefined || (method * 256 + flags) % 31 === 0);
-}
-
-function explain(error: Error, url: URL): LoomError {
-  const code: unknown = "code" in error ? error.code : undefined;
-  const why = typeof code === "string" ? ` (${code})` : "";
-  return new LoomError("tool_failed", `${url.host} did not answer${why}.`, {}, { cause: error });
 }

@@ -7,6 +7,7 @@ import { shorten } from "../describe-failure.ts";
 import type { Tool } from "../tool.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { readMcpResult } from "./read-mcp-result.ts";
+import { showImages } from "./show-images.ts";
 
 /** What a tool says about itself that matters for approval. */
 export interface McpToolHints {
@@ -36,6 +37,10 @@ export interface McpToolSettings {
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_TOOL_NAME = 256;
+/** Characters of an image that is kept as a blob: 32 MiB in base64. */
+const MAX_KEPT_CHARACTERS = 45_000_000;
+/** What stands before the data in its address. */
+const MAX_DATA_PREFIX = 100;
 /** Reports of one call; progress may come as fast as the server can print. */
 const MAX_REPORTS = 500;
 
@@ -70,15 +75,17 @@ export function createMcpTool(
     // The server knows its schema best, and says what is wrong.
     validate: async (input) => ({ ok: true, value: input }),
     needsApproval: (input) => decide(settings.approval, hints, input as JsonObject),
-    execute: async (input, { signal, report, show, ready }) => {
+    execute: async (input, { signal, report, show, ready, saveBlob }) => {
       const reportProgress = limitReports(report);
       const answer = await server.call({ name: tool, arguments: input as JsonObject }, signal, reportProgress);
-      const { result, images } = readMcpResult(answer, settings, (text) => server.redact(text));
-      for (const image of images) {
-        show(image);
-        await ready();
-      }
-      return result;
+      const { maxImageCharacters } = settings;
+      // Where large ones are kept, the answer itself is limit enough.
+      const limits = { maxImageCharacters: saveBlob === undefined ? maxImageCharacters : MAX_KEPT_CHARACTERS };
+      const { result, images } = readMcpResult(answer, limits, (text) => server.redact(text));
+      const missed = await showImages(images, maxImageCharacters + MAX_DATA_PREFIX, { show, ready, saveBlob });
+      return missed === 0
+        ? result
+        : { ...result, text: `${result.text}\n[${missed} of the images could not be shown]` };
     },
   };
 }

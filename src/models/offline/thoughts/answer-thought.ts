@@ -5,6 +5,7 @@
 import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
 import type { Language } from "../errand.ts";
+import { sayFiles } from "../read-files.ts";
 import { LABEL, readPrompt } from "../read-prompt.ts";
 import { answerGraph } from "./answer-graph.ts";
 import { answerPuzzle } from "./answer-puzzle.ts";
@@ -23,9 +24,12 @@ export function answerThought(
   if (found === undefined) return undefined;
   const { request, before } = found;
   const language: Language = /\p{Script=Han}/u.test(request.question) ? "zh" : "en";
-  const answer = think(found, tools, seed, language);
+  const thought = think(found, tools, seed, language);
   // Thoughts are nobody's words; the reply says once in a conversation who speaks.
   const isReply = request.kind === "conclude" || request.kind === "report";
+  const files = isReply ? sayFiles(readPrompt(prompt).files, language) : [];
+  const text = [...files, thought.text].filter((part) => part !== "").join(language === "zh" ? "" : " ");
+  const answer = { ...thought, text };
   if (!isReply || answer.text === "" || readPrompt(before).isIntroduced) return answer;
   return { ...answer, text: language === "zh" ? `${LABEL.zh}：${answer.text}` : `${LABEL.en}: ${answer.text}` };
 }

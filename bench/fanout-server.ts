@@ -1,0 +1,210 @@
+/**
+ * The server under measurement, in a process of its own: one of several ways to send the events of one live session to all
+ * its readers. Told `{way}` it listens, and answers with its port; told `{ticks, events, pauseMs}` it has so many events
+ * happen at so many times, and answers with the processor time that took until everything had left.
+ *
+ * Ours is the whole path: appended to the log, committed, read, encoded, written. The others are given the texts ready
+ * made, and only write them. The log is in memory, for it is the sending that is compared; with `--durable` it is a store
+ * on disk, and what a commit costs there is shared by all readers.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { type SSEStreamingApi, streamSSE } from "hono/streaming";
+import { type WebSocket, WebSocketServer } from "ws";
+import { createEntry, describeHolder, MemoryLog } from "../src/log/index.ts";
+import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
+import { encodeControl } from "../src/protocol/control/index.ts";
+import { streamResponse } from "../src/server/http/stream-response.ts";
+import type { ServerCore } from "../src/server/server-core.ts";
+import { SERVER_LIMITS } from "../src/server/server-limits.ts";
+import { createSockets } from "../src/server/sockets/create-sockets.ts";
+import { createStreams } from "../src/server/streams/create-streams.ts";
+
+const DURABLE = process.argv.includes("--durable");
+
+export type Way = "ours-sse" | "streamSSE" | "res.write" | "ours-ws" | "ws.send";
+
+interface Contestant {
+  readonly server: Server;
+  /** So many events happen now. */
+  tick(count: number): Promise<void> | void;
+  close(): Promise<void> | void;
+}
+
+/** About as long as a token of an agent's answer. */
+function entryAt(id: number) {
+  const envelope = { session_id: "s", run_id: "run-0001", node_id: "run-think-1", event_id: id, ts: 1.7e12 };
+  const make = (content: string) => createEntry({ envelope, event: { type: "message_chunk", content, id: "think" } });
+  return make("x".repeat(200 - make("").text.length));
+}
+
+let nextId = 1;
+const takeTexts = (count: number): { readonly id: string; readonly text: string }[] =>
+  Array.from({ length: count }, () => ({ id: `2.AAAAAAAA.${nextId}`, text: entryAt(nextId++).text }));
+
+async function createOurs(isSocket: boolean): Promise<Contestant> {
+  const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
+  const log = DURABLE ? await openSqliteLog(join(folder, "loom.db")) : new MemoryLog();
+  await log.createSession("s");
+  const lease = await log.acquire("s", { holder: describeHolder(), ttlMs: 3_600_000 });
+  let last = lease.lastId;
+  const limits = { ...SERVER_LIMITS, pingMs: 0, heartbeatMs: 0 };
+  const streams = createStreams({ log, limits });
+  const listener = getRequestListener(
+    async (request, env) => {
+      const reader = await streams.open("s", { follow: true, transport: "http", signal: request.signal });
+      if (reader === undefined) return new Response(null, { status: 499 });
+      return streamResponse(reader, { framing: "sse", heartbeatMs: 15_000, node: env as object });
+    },
+    { overrideGlobalObjects: false },
+  );
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  const core = {
+    log,
+    limits,
+    streams,
+    authorize: () => undefined,
+    meter: undefined,
+    basePath: "",
+    closing: new AbortController().signal,
+    report: () => "",
+    runs: {},
+  } as unknown as ServerCore;
+  const sockets = createSockets(core);
+  if (isSocket)
+    server.on("upgrade", (request, socket, head) => {
+      const asker = { headers: new Headers(), url: new URL("http://x/v1/ws"), address: undefined };
+      sockets.upgrade(request, socket, head, asker);
+    });
+  return {
+    server,
+    async tick(count) {
+      const entries = Array.from({ length: count }, (_, index) => entryAt(last + 1 + index));
+      ({ lastId: last } = await log.append({ sessionId: "s", epoch: lease.epoch, expectedLastId: last, entries }));
+    },
+    async close() {
+      await streams.close();
+      await log.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function createStreamSse(): Contestant {
+  const readers = new Set<SSEStreamingApi>();
+  const app = new Hono();
+  app.get("*", (c) =>
+    streamSSE(c, async (stream) => {
+      readers.add(stream);
+      await stream.writeSSE({ data: "hello" });
+      await new Promise<void>((resolve) => stream.onAbort(resolve));
+      readers.delete(stream);
+    }),
+  );
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  return {
+    server: createServer((incoming, outgoing) => void listener(incoming, outgoing)),
+    async tick(count) {
+      const texts = takeTexts(count);
+      const writes: Promise<void>[] = [];
+      for (const reader of readers) for (const { id, text } of texts) writes.push(reader.writeSSE({ id, data: text }));
+      await Promise.all(writes);
+    },
+    close: () => undefined,
+  };
+}
+
+function createResWrite(): Contestant {
+  const readers = new Set<ServerResponse>();
+  return {
+    server: createServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+      response.write("data: hello\n\n");
+      readers.add(response);
+      response.on("close", () => readers.delete(response));
+    }),
+    tick(count) {
+      const texts = takeTexts(count).map(({ id, text }) => `id: ${id}\ndata: ${text}\n\n`);
+      for (const reader of readers) for (const text of texts) reader.write(text);
+    },
+    close: () => undefined,
+  };
+}
+
+function createWsSend(): Contestant {
+  const readers = new Set<WebSocket>();
+  const server = createServer();
+  const sockets = new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false });
+  sockets.on("connection", (socket) => {
+    readers.add(socket);
+    socket.on("close", () => readers.delete(socket));
+    socket.on("message", () => socket.send('{"type":"subscribed"}'));
+  });
+  return {
+    server,
+    tick(count) {
+      const texts = takeTexts(count).map(({ id, text }) =>
+        encodeControl({ type: "frames", session: "s", dialect: "loom", frames: [text], cursor: id }),
+      );
+      for (const reader of readers) for (const text of texts) reader.send(text);
+    },
+    close: () => undefined,
+  };
+}
+
+const WAYS: { readonly [W in Way]: () => Promise<Contestant> | Contestant } = {
+  "ours-sse": () => createOurs(false),
+  streamSSE: createStreamSse,
+  "res.write": createResWrite,
+  "ours-ws": () => createOurs(true),
+  "ws.send": createWsSend,
+};
+
+const connections = new Set<Socket>();
+let contestant: Contestant | undefined;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function untilSent(): Promise<void> {
+  while ([...connections].some(({ writableLength }) => writableLength > 0)) await pause(1);
+}
+
+type Order =
+  | { readonly way: Way }
+  | { readonly ticks: number; readonly events: number; readonly pauseMs: number }
+  | "close";
+
+async function obey(order: Order): Promise<void> {
+  if (order === "close") {
+    for (const socket of connections) socket.destroy();
+    await contestant?.close();
+    contestant?.server.close();
+    process.send?.("closed");
+  } else if ("way" in order) {
+    contestant = await WAYS[order.way]();
+    const { server } = contestant;
+    server.on("connection", (socket) => {
+      connections.add(socket);
+      socket.on("close", () => connections.delete(socket));
+      socket.on("error", () => undefined);
+    });
+    server.listen(0, "127.0.0.1", 2000, () => process.send?.({ port: (server.address() as AddressInfo).port }));
+  } else {
+    const before = process.cpuUsage();
+    for (let n = 0; n < order.ticks; n++) {
+      await contestant?.tick(order.events);
+      await pause(order.pauseMs);
+      await untilSent();
+    }
+    const { user, system } = process.cpuUsage(before);
+    process.send?.({ cpu: user + system });
+  }
+}
+
+process.on("message", (order: Order) => void obey(order));
+// Whoever measured is gone, and may have forgotten to say so.
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,44 @@
+/** Forgets, now and then, what is to be forgotten: old runs where that was asked for, and answers to old commands always. */
+import type { Log } from "../../log/index.ts";
+import type { LoggerLike } from "../../observe/index.ts";
+import type { Settings } from "./settings.ts";
+
+/** A server that has just been started has other things to do. */
+const FIRST_MS = 30_000;
+
+export function startRetention(
+  log: Pick<Log, "prune">,
+  settings: Pick<Settings, "retention-age" | "retention-bytes" | "retention-every">,
+  logger: LoggerLike,
+): AsyncDisposable {
+  const { "retention-age": maxAgeMs, "retention-bytes": maxBytes, "retention-every": every } = settings;
+  const policy = { ...(maxAgeMs === undefined ? {} : { maxAgeMs }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+  let isStopped = false;
+  let going: Promise<void> = Promise.resolve();
+  const prune = async (): Promise<void> => {
+    try {
+      const { runs, bytes, damaged = [] } = await log.prune(policy);
+      if (runs > 0) logger.info({ runs, bytes }, "old runs were forgotten");
+      if (damaged.length > 0) logger.warn({ sessions: damaged.slice(0, 10) }, "damaged sessions were passed over");
+    } catch (error) {
+      if (!isStopped)
+        logger.warn({ error: error instanceof Error ? error.message : String(error) }, "nothing was forgotten");
+    }
+    schedule(every);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const schedule = (ms: number): void => {
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      going = prune();
+    }, ms).unref();
+  };
+  schedule(Math.min(FIRST_MS, every));
+  return {
+    async [Symbol.asyncDispose]() {
+      isStopped = true;
+      clearTimeout(timer);
+      await going;
+    },
+  };
+}

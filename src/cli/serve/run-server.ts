@@ -1,0 +1,159 @@
+/**
+ * The server of `loom serve`: opens the store, equips the agents, serves until it is told to stop, and stops in good order.
+ * It decides nothing about requests.
+ */
+import { dirname, join } from "node:path";
+import { LOG_LIMITS, type SqliteLog } from "../../log/index.ts";
+import {
+  createLogObserver,
+  createPrometheusObserver,
+  type LoggerLike,
+  type PrometheusObserver,
+} from "../../observe/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
+import { type ServerLimits, startLoomServer } from "../../server/index.ts";
+import { isLoopback } from "../../server/guard/read-proxies.ts";
+import { createStartPage } from "../../server/pages/start-page.ts";
+import { readLimits } from "../../server/server-limits.ts";
+import { CliError } from "../command.ts";
+import { type Equipment, openEquipment } from "../equipment.ts";
+import { findStore } from "../find-store.ts";
+import { cutText } from "../fit-text.ts";
+import { chooseKnowledgeBase } from "../kb/default-knowledge-base.ts";
+import { openStore } from "../open-store.ts";
+import type { Terminal } from "../terminal.ts";
+import { createAgents } from "./create-agents.ts";
+import { createLogger } from "./create-logger.ts";
+import { describeServer } from "./describe-server.ts";
+import { NONE } from "./read-settings.ts";
+import { startRetention } from "./retention.ts";
+import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
+import { waitForSignal } from "./wait-for-signal.ts";
+
+/** Throws a CliError for what the user can put right. */
+export async function runServer(settings: Settings, terminal: Terminal): Promise<number> {
+  try {
+    return await serve(settings, terminal);
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(nameSettings(error.message), HINTS[error.code]);
+  }
+}
+
+const HINTS: { readonly [code: string]: string } = {
+  listen_failed: "choose another address with `--host` and `--port`, or LOOM_HOST and LOOM_PORT",
+  store_read_only: "choose another store with `--store FILE` or LOOM_STORE",
+  store_failed: "choose another store with `--store FILE` or LOOM_STORE",
+};
+
+async function serve(values: Settings, terminal: Terminal): Promise<number> {
+  assertPrivate(values);
+  const logger = await createLogger(values, terminal);
+  await using stack = new AsyncDisposableStack();
+  const equipment = stack.use(await equip(values, (warning) => terminal.warn(cutText(warning, 500))));
+  for (const warning of equipment.warnings) terminal.warn(cutText(warning, 500));
+  const limits = collectLimits(values);
+  const store = values.store ?? findStore(process.env);
+  const log = await openLog(store, limits);
+  stack.defer(() => log.close());
+  const blobs = await openBlobStore(join(dirname(store), "blobs"), limits);
+  stack.defer(() => blobs.close());
+  const onError = createReporter(logger, values.debug);
+  const prometheus = values.metrics ? await openMetrics() : undefined;
+  const server = await startLoomServer({
+    log,
+    agents: createAgents(equipment, values, onError),
+    defaultAgent: values.agent,
+    host: values.host,
+    port: values.port,
+    allowPublic: values["allow-public"],
+    ...(values["base-path"] === undefined ? {} : { basePath: values["base-path"] }),
+    blobs,
+    limits,
+    origins: values.origins,
+    hosts: values.hosts,
+    trustedProxies: values["trusted-proxies"],
+    observers: [await createLogObserver({ logger }), ...(prometheus === undefined ? [] : [prometheus])],
+    ...(prometheus === undefined ? {} : { meter: prometheus, register: prometheus.register }),
+    onError,
+    debug: values.debug,
+    images: values.images,
+    runs: { maxSessions: values["max-sessions"] },
+    page: createStartPage({ model: values.model }),
+  });
+  stack.defer(() => server.close());
+  stack.use(startRetention(log, values, logger));
+  using signal = waitForSignal();
+  await terminal.write(describeServer({ url: server.url, store, model: values.model }, terminal));
+  await signal.first;
+  terminal.warn("stopping; once more, and it ends at once");
+  await server.close();
+  return 0;
+}
+
+/** Before anything is opened, and in the words of the command. */
+function assertPrivate({ host, "allow-public": allowPublic }: Settings): void {
+  if (allowPublic || host === "localhost" || isLoopback(host)) return;
+  throw new CliError(
+    `host: others can reach ${host}, and whoever does can use these agents and their tools`,
+    "add `--allow-public` if that is meant",
+  );
+}
+
+function equip(values: Settings, onWarning: (warning: string) => void): Promise<Equipment> {
+  const { model, workspace, mcp, kb } = values;
+  const knowledge = kb === NONE ? undefined : { ...chooseKnowledgeBase(kb), isAutomatic: false };
+  return openEquipment(
+    {
+      model,
+      baseURL: values["base-url"],
+      apiKey: values["api-key"],
+      workspace,
+      mcp,
+      allowFetch: values["allow-fetch"],
+      knowledge,
+    },
+    onWarning,
+  );
+}
+
+function collectLimits(values: Settings): ServerLimits {
+  const given = Object.entries(LIMIT_SETTINGS).map(([key, name]) => [name, values[key as keyof typeof LIMIT_SETTINGS]]);
+  return readLimits(Object.fromEntries(given) as Partial<ServerLimits>);
+}
+
+/** A message is a command, and what JSON makes of it is longer than it is. */
+function openLog(store: string, { maxBodyBytes, maxFrameBytes }: ServerLimits): Promise<SqliteLog> {
+  return openStore(store, {
+    maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
+    maxEventBytes: Math.max(LOG_LIMITS.maxEventBytes, Math.min(maxFrameBytes, LOG_LIMITS.maxBatchBytes)),
+  });
+}
+
+/** Users see the id alone. */
+function createReporter(logger: LoggerLike, isDebug: boolean): (error: unknown, errorId: string) => void {
+  return (error, errorId) => {
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    logger.error({ error_id: errorId, error: name, ...(isDebug ? { stack } : {}) }, message);
+  };
+}
+
+/** Nothing where prom-client is not installed. */
+async function openMetrics(): Promise<PrometheusObserver | undefined> {
+  try {
+    return await createPrometheusObserver();
+  } catch (error) {
+    if (isLoomError(error, "missing_package")) return undefined;
+    throw error;
+  }
+}
+
+/** What the server says of its options, in the words of the settings. */
+function nameSettings(message: string): string {
+  return message.replaceAll(/`(?:limits\.)?(\w+)`/g, (quoted, word: string) => {
+    const limit = Object.entries(LIMIT_SETTINGS).find(([, name]) => name === word)?.[0];
+    const key = limit ?? word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return Object.hasOwn(SETTINGS, key) ? `\`${key satisfies string as SettingKey}\`` : quoted;
+  });
+}

@@ -1,0 +1,18 @@
+/** `loom serve`: reads the settings and shows them, or has the server run. It loads no server for what needs none. */
+import type { ParsedCommand } from "../command.ts";
+import type { Terminal } from "../terminal.ts";
+import { readSettings } from "./read-settings.ts";
+import { describeSettings } from "./serve-command.ts";
+
+const WIDEST = 120;
+
+export async function serve(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const read = readSettings(parsed);
+  if (parsed.options["print-config"] === true) {
+    await terminal.write(describeSettings(read, Math.min(terminal.columns ?? WIDEST, WIDEST)));
+    return 0;
+  }
+  for (const warning of read.warnings) terminal.warn(warning);
+  const { runServer } = await import("./run-server.ts");
+  return runServer(read.values, terminal);
+}

@@ -1,0 +1,215 @@
+/** Search: sessions by their titles, by what was asked in them and by what was answered. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { FoundSession, Log } from "./log.ts";
+import {
+  type Draft,
+  drafts,
+  expectRefusal,
+  type LogStore,
+  makeEntries,
+  NOON,
+  openWriter,
+  withLog,
+} from "./log-trial.contract.ts";
+import { MemoryLog } from "./memory-log.ts";
+import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
+
+function draftTurn(run: string, message: string, reply: string): readonly Draft[] {
+  const start = { ...drafts.start(run), event: { type: "run_start", run_id: run, message } as const };
+  const answer = { ...drafts.reply(run), event: { type: "reply", reply } as const };
+  return [start, drafts.chunk(run), drafts.end(run, "completed"), answer];
+}
+
+async function tell(log: Log, sessionId: string, ...turns: readonly (readonly [string, string])[]): Promise<void> {
+  const writer = await openWriter(log, sessionId);
+  for (const [message, reply] of turns) await writer.write(draftTurn(`r${writer.lastId + 1}`, message, reply));
+}
+
+const namesOf = (found: readonly FoundSession[]): readonly string[] => found.map(({ sessionId }) => sessionId);
+
+const WORDS = [
+  "Deploy",
+  "deploying",
+  "café",
+  "CAFE\u0301",
+  "部署服务器",
+  "服务",
+  "ｄｅｐｌｏｙ",
+  "👍",
+  "24",
+  "x-ray",
+  '"',
+  "*",
+  "NEAR(",
+  "的",
+  "서울시",
+];
+
+const QUERIES: readonly (readonly [query: string, isFound: boolean])[] = [
+  ["DEPLOY", true],
+  ["serv", true],
+  ["erver", false],
+  ["server deploy", true],
+  ["server cat", false],
+  ["résumé", true],
+  ["resume", true],
+  ["部署", true],
+  ["部", true],
+  ["署服", true],
+  ["署务", false],
+  ["部署 server", true],
+  ["ｓｅｒｖｅｒ", true],
+  ["👍", true],
+  ["👎", false],
+  ["x-ray", true],
+  ["ray", true],
+  ["x", true],
+  ["r", false],
+  ["4", false],
+  ["42", true],
+  ["", false],
+  [" ", false],
+  ["*", false],
+  ['"', false],
+  ['deploy" OR "cat', false],
+  ["NOT cat", false],
+  ["words : deploy", false],
+  ["deploy*", true],
+  ["^deploy", true],
+  ["{deploy}", true],
+  ["deploy'); DROP TABLE said; --", false],
+  ["\0deploy", true],
+  ["\ud800", false],
+];
+
+export function describeSearch(store: LogStore): void {
+  describe("a search", () => {
+    const search = async (log: Log, query: string) => namesOf(await log.searchSessions({ query }));
+
+    test("finds titles, messages and replies, newest session first, and says where", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("a", { title: "How to deploy" });
+        await tell(log, "b", ["Please\n deploy it", "Done."]);
+        await tell(log, "c", ["Hello", "You can deploy with one command."]);
+        await tell(log, "d", ["Hello", "Bye"]);
+        const found = await other.searchSessions({ query: "deploy" });
+        expect(found.map(({ sessionId, match }) => [sessionId, match])).toEqual([
+          ["c", { where: "answer", snippet: "You can deploy with one command.", runId: "r1" }],
+          ["b", { where: "message", snippet: "Please deploy it", runId: "r1" }],
+          ["a", { where: "title", snippet: "How to deploy" }],
+        ]);
+        const { match: _, ...info } = found[0]!;
+        expect(info).toEqual(await log.getSession("c"));
+      }));
+
+    test("prefers the title, then the latest text", () =>
+      withLog(store, async ({ log }) => {
+        await tell(log, "s", ["one apple", "two apples"], ["three apple trees", "no fruit"]);
+        const [latest] = await log.searchSessions({ query: "apple" });
+        expect(latest?.match).toEqual({ where: "message", snippet: "three apple trees", runId: "r5" });
+        await log.renameSession("s", "Apples!");
+        const [titled] = await log.searchSessions({ query: "apple" });
+        expect(titled?.match).toEqual({ where: "title", snippet: "Apples!" });
+      }));
+
+    test("takes a query for words, and for nothing else", () =>
+      withLog(store, async ({ log }) => {
+        await tell(log, "s", ["Deploy the server 部署服务器 👍 with the Résumé and x-ray 42", "-"]);
+        for (const [query, isFound] of QUERIES) expect(await search(log, query), query).toEqual(isFound ? ["s"] : []);
+      }));
+
+    test("asks for all words in one text", () =>
+      withLog(store, async ({ log }) => {
+        await tell(log, "s", ["apples", "pears"]);
+        expect(await search(log, "apples pears")).toEqual([]);
+      }));
+
+    test("forgets an old title, and a session that is deleted, also when its name is used again", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("s", { title: "apples" });
+        await tell(log, "s", ["plums", "-"]);
+        await log.renameSession("s", "pears");
+        expect([await search(other, "apples"), await search(other, "pears")]).toEqual([[], ["s"]]);
+        await other.deleteSession("s");
+        await log.createSession("s", { title: "cherries" });
+        expect(await search(log, "pears")).toEqual([]);
+        expect(await search(log, "plums")).toEqual([]);
+        expect(await search(log, "cherries")).toEqual(["s"]);
+      }));
+
+    test("forgets what was pruned", () =>
+      withLog(store, async ({ log, other }) => {
+        await tell(log, "s", ["apples", "-"], ["pears", "-"]);
+        await log.renameSession("s", "fruit");
+        const [first] = (await log.listRuns("s")).toReversed();
+        expect(first?.status).toBe("completed");
+        await log.prune({ maxAgeMs: 0, now: NOON + 5 });
+        expect(await search(other, "apples")).toEqual([]);
+        expect(await search(other, "pears")).toEqual(["s"]);
+        expect(await search(other, "fruit")).toEqual(["s"]);
+      }));
+
+    test("finds sessions by what they were made with, as forks and imports are", () =>
+      withLog(store, async ({ log, other }) => {
+        const entries = makeEntries("s", 40, draftTurn("r", "apples", "pears"));
+        await log.createSession("s", { firstId: 41, title: "plums", entries });
+        for (const query of ["apples", "pears", "plums"]) expect(await search(other, query)).toEqual(["s"]);
+      }));
+
+    test("comes in pages, and not after a session that is no longer there", () =>
+      withLog(store, async ({ log }) => {
+        for (let index = 0; index < 7; index++) await tell(log, `s${index}`, ["apple", "apple"], ["apple", "apple"]);
+        const found: string[] = [];
+        for (let page = await log.searchSessions({ query: "apple", limit: 3 }); page.length > 0;) {
+          expect(page.length).toBeLessThanOrEqual(3);
+          found.push(...namesOf(page));
+          page = await log.searchSessions({ query: "apple", limit: 3, after: found.at(-1)! });
+        }
+        expect(found).toEqual(["s6", "s5", "s4", "s3", "s2", "s1", "s0"]);
+        await log.deleteSession("s4");
+        await expectRefusal(log.searchSessions({ query: "apple", after: "s4" }), "cursor_invalid");
+      }));
+
+    test("looks at a part of long texts, and shows a piece of them", () =>
+      withLog(store, async ({ log }) => {
+        await tell(log, "s", [
+          `${"👍 ".repeat(500)}needle${" straw".repeat(500)}`,
+          `${"x ".repeat(MAX_SEARCHED_LENGTH / 2)}beyond`,
+        ]);
+        const [found] = await log.searchSessions({ query: "needle" });
+        expect(found?.match.snippet).toMatch(/^….*needle.*…$/);
+        expect(found?.match.snippet.length).toBeLessThan(200);
+        expect(found?.match.snippet.isWellFormed()).toBe(true);
+        expect(await search(log, "beyond")).toEqual([]);
+        expect(await search(log, "x ".repeat(10_000))).toEqual(["s"]);
+      }));
+
+    test("finds the same in every log", async () => {
+      const text = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 4, unit: "grapheme" })), {
+        maxLength: 5,
+      });
+      const said = fc.record({ title: text, message: text, reply: text });
+      const cases = fc.record({
+        sessions: fc.array(said, { minLength: 1, maxLength: 4 }),
+        queries: fc.array(text, { minLength: 3, maxLength: 6 }),
+      });
+      for (const { sessions, queries } of fc.sample(cases, process.env["LOOM_LONG"] === "1" ? 200 : 8)) {
+        await withLog(store, async ({ log, other, clock }) => {
+          const model = new MemoryLog({ now: () => clock.now });
+          for (const one of [log, model])
+            for (const [index, { title, message, reply }] of sessions.entries()) {
+              await one.createSession(`s${index}`, { title: title.join("") });
+              await tell(one, `s${index}`, [message.join(" "), reply.join("")]);
+            }
+          const asked = [...queries, ...sessions.flatMap(({ title, reply }) => [title, reply])];
+          for (const query of asked.map((words) => words.join(" "))) {
+            const strip = async (one: Log) =>
+              (await one.searchSessions({ query })).map(({ sessionId, match }) => ({ sessionId, match }));
+            expect(await strip(other), query).toEqual(await strip(model));
+          }
+        });
+      }
+    });
+  });
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { JsonObject } from "../../protocol/index.ts";
+import { describeApi, listPathParams } from "./describe-api.ts";
+import { OPERATIONS } from "./operations.ts";
+import { API_SHAPES } from "./shapes.ts";
+
+interface Described {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly requestBody?: { readonly content: { readonly [type: string]: JsonObject } };
+  readonly responses: { readonly [status: string]: { readonly description?: string; readonly $ref?: string } };
+}
+
+const api = describeApi(OPERATIONS, { basePath: "", version: "1.2.3" });
+const paths = api["paths"] as unknown as { readonly [path: string]: { readonly [method: string]: Described } };
+const described = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+/** Every `$ref`, wherever it is. */
+function listRefs(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => (key === "$ref" ? [String(inner)] : listRefs(inner)));
+}
+
+function follow(ref: string): unknown {
+  return ref
+    .replace(/^#\//, "")
+    .split("/")
+    .reduce<unknown>((value, key) => (value as { readonly [key: string]: unknown } | undefined)?.[key], api);
+}
+
+describe("the OpenAPI document", () => {
+  it("is of version 3.1 and names what it must", () => {
+    expect(api).toMatchObject({ openapi: "3.1.0", info: { title: "Loom", version: "1.2.3" }, servers: [{ url: "/" }] });
+    expect(Object.keys(api).toSorted()).toEqual(["components", "info", "openapi", "paths", "servers", "tags"]);
+    expect(describeApi([], { basePath: "/agents", version: "1" })).toMatchObject({ servers: [{ url: "/agents" }] });
+  });
+
+  it("has every operation once, under a name of its own", () => {
+    expect(described.map(({ operation }) => operation.operationId)).toHaveLength(OPERATIONS.length);
+    expect(new Set(OPERATIONS.map(({ id }) => id)).size).toBe(OPERATIONS.length);
+    expect(new Set(OPERATIONS.map(({ method, path }) => `${method} ${path}`)).size).toBe(OPERATIONS.length);
+  });
+
+  it("refers to nothing that is not there", () => {
+    const refs = listRefs(api);
+    expect(refs.length).toBeGreaterThan(5);
+    expect(refs.filter((ref) => follow(ref) === undefined)).toEqual([]);
+  });
+
+  it("declares every part of a path, and no parameter twice", () => {
+    for (const { path, operation } of described) {
+      expect(path.startsWith("/")).toBe(true);
+      const { parameters = [] } = operation;
+      const inPath = parameters.filter((parameter) => parameter.in === "path");
+      expect(inPath.map(({ name }) => name)).toEqual(listPathParams(path));
+      expect(inPath.every(({ required }) => required)).toBe(true);
+      expect(new Set(parameters.map((parameter) => `${parameter.in} ${parameter.name}`)).size).toBe(parameters.length);
+    }
+    for (const { path, params = {} } of OPERATIONS)
+      expect(Object.keys(params).filter((name) => !listPathParams(path).includes(name))).toEqual([]);
+  });
+
+  it("has answers with words, and a refusal for everything else", () => {
+    for (const { operation } of described) {
+      const { default: refusal, ...answers } = operation.responses;
+      expect(refusal).toEqual({ $ref: "#/components/responses/Refusal" });
+      expect(Object.keys(answers).length).toBeGreaterThan(0);
+      for (const [status, { description }] of Object.entries(answers)) {
+        expect(status).toMatch(/^[1-5]\d\d$/);
+        expect(description).toMatch(/\S/);
+      }
+    }
+  });
+
+  it("has no body where none is read", () => {
+    const bodies = described.filter(({ operation }) => operation.requestBody !== undefined);
+    expect(bodies.filter(({ method }) => method === "get" || method === "delete")).toEqual([]);
+  });
+
+  it("has schemas that are ones, and its refusals are what is sent", () => {
+    const ajv = new Ajv2020({ strict: false });
+    const { schemas } = api["components"] as { readonly schemas: { readonly [name: string]: JsonObject } };
+    for (const name of Object.keys(API_SHAPES))
+      if (schemas[name] !== undefined) expect(ajv.validateSchema(schemas[name])).toBe(true);
+    const isRefusal = ajv.compile(schemas["Refusal"] as JsonObject);
+    expect(isRefusal({ type: "refusal", code: "not_found", message: "no" })).toBe(true);
+    expect(isRefusal({ type: "refusal", code: "internal_error", message: "no", error_id: "1", details: {} })).toBe(
+      true,
+    );
+    expect(isRefusal({ type: "refusal", message: "no" })).toBe(false);
+  });
+});

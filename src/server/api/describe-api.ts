@@ -1,0 +1,150 @@
+/**
+ * Writes the OpenAPI 3.1 document from the declarations of the operations and their shapes: the same ones requests are
+ * checked against. It knows no operation.
+ */
+import type { JsonObject } from "../../protocol/index.ts";
+import { shapeSchema } from "../../protocol/json-schema.ts";
+import type { AnswerDeclaration, AnyOperation } from "./operation.ts";
+import { API_SHAPES } from "./shapes.ts";
+import type { ApiShapeName } from "./shapes.generated.ts";
+
+export interface DescribeApiOptions {
+  readonly basePath: string;
+  readonly version: string;
+}
+
+const ABOUT = [
+  "Sessions of agents over HTTP: start runs, read them live or later in any dialect, steer them.",
+  "Two WebSockets stand beside these doors and cannot be described here: `/v1/ws`, many sessions on one socket, and `/agentOS/v1/ws_stream`.",
+].join("\n\n");
+
+export function describeApi(
+  operations: readonly AnyOperation[],
+  { basePath, version }: DescribeApiOptions,
+): JsonObject {
+  const used = new Set<ApiShapeName>(["Refusal"]);
+  const paths: { [path: string]: { [method: string]: JsonObject } } = {};
+  for (const operation of operations) {
+    const methods = (paths[operation.path] ??= {});
+    methods[operation.method.toLowerCase()] = describeOperation(operation, used);
+  }
+  const schemas = [...used].toSorted().map((name) => [name, describeShape(name)] as const);
+  return {
+    openapi: "3.1.0",
+    info: { title: "Loom", version, description: ABOUT, license: { name: "MIT", identifier: "MIT" } },
+    servers: [{ url: basePath === "" ? "/" : basePath }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(schemas),
+      responses: {
+        Refusal: {
+          description: "No, and why",
+          headers: { "x-request-id": { description: "Names the request", schema: { type: "string" } } },
+          content: { "application/json": { schema: refer("Refusal") } },
+        },
+      },
+    },
+  };
+}
+
+function describeOperation(operation: AnyOperation, used: Set<ApiShapeName>): JsonObject {
+  const { id, tag, summary, description, answers } = operation;
+  const parameters = [...describePathParams(operation), ...describeQuery(operation), ...describeHeaders(operation)];
+  const body = describeBody(operation, used);
+  const responses = Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, used)] as const);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: { ...Object.fromEntries(responses), default: { $ref: "#/components/responses/Refusal" } },
+  };
+}
+
+/** Names in braces, in their order. */
+export function listPathParams(path: string): readonly string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+}
+
+function describePathParams({ path, params = {} }: AnyOperation): JsonObject[] {
+  return listPathParams(path).map((name) => ({
+    name,
+    in: "path",
+    required: true,
+    description: params[name] ?? (name === "id" ? "Id of the session" : `Id of the ${name}`),
+    schema: { type: "string" },
+  }));
+}
+
+function describeQuery({ query }: AnyOperation): JsonObject[] {
+  if (query === undefined) return [];
+  const { properties, required } = describeShape(query) as {
+    readonly properties: { readonly [name: string]: JsonObject };
+    readonly required: readonly string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: dropNull(schema),
+    // Names with commas between them.
+    ...(isList(schema) ? { style: "form", explode: false } : {}),
+  }));
+}
+
+/** A query can leave a field out, but has no null. */
+function dropNull(schema: JsonObject): JsonObject {
+  const { type, enum: values } = schema;
+  return {
+    ...schema,
+    ...(Array.isArray(type) ? { type: type[0] as string } : {}),
+    ...(Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {}),
+  };
+}
+
+function isList({ type }: JsonObject): boolean {
+  return type === "array" || (Array.isArray(type) && type[0] === "array");
+}
+
+function describeHeaders({ headers = {} }: AnyOperation): JsonObject[] {
+  return Object.entries(headers).map(([name, description]) => ({
+    name,
+    in: "header",
+    required: false,
+    description,
+    schema: { type: "string" },
+  }));
+}
+
+function describeBody(operation: AnyOperation, used: Set<ApiShapeName>): JsonObject | undefined {
+  const { body, takes, isBodyRequired = true } = operation;
+  if (body !== undefined) {
+    used.add(body);
+    return { required: isBodyRequired, content: { "application/json": { schema: refer(body) } } };
+  }
+  if (takes === undefined) return undefined;
+  return { required: true, content: Object.fromEntries(takes.map((mediaType) => [mediaType, {}])) };
+}
+
+function describeAnswer({ about, shape, mediaTypes }: AnswerDeclaration, used: Set<ApiShapeName>): JsonObject {
+  if (shape !== undefined) used.add(shape);
+  const json = shape === undefined ? [] : [["application/json", { schema: refer(shape) }] as const];
+  const others = (mediaTypes ?? []).map((mediaType) => [mediaType, {}] as const);
+  const content = Object.fromEntries<JsonObject>([...json, ...others]);
+  return { description: about, ...(Object.keys(content).length === 0 ? {} : { content }) };
+}
+
+function describeShape(name: ApiShapeName): JsonObject {
+  const shape = API_SHAPES[name];
+  if (shape === undefined) throw new TypeError(`there is no shape ${name}`);
+  const { description: _, ...schema } = shapeSchema(name, shape, { tagged: false });
+  return { ...schema, description: shape.about.en };
+}
+
+function refer(shape: ApiShapeName): JsonObject {
+  return { $ref: `#/components/schemas/${shape}` };
+}

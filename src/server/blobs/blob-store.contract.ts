@@ -1,0 +1,144 @@
+// What every store of blobs keeps to.
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { isLoomError } from "../../protocol/index.ts";
+import type { BlobLimits, BlobStore, ByteRange } from "./blob-store.ts";
+
+const PNG = { mediaType: "image/png" };
+
+export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>): void {
+  let store: BlobStore;
+  const limits = { maxBlobBytes: 1000, maxSessionBlobBytes: 2500, maxSessionBlobs: 4, maxUploads: 3 };
+  beforeEach(async () => {
+    store = await open(limits);
+  });
+  afterEach(() => store.close());
+
+  const bytes = (size: number, first = 0): Uint8Array => Uint8Array.from({ length: size }, (_, i) => (i + first) % 251);
+  const readAll = async (session: string, blobId: string, range?: ByteRange): Promise<Uint8Array> => {
+    const read = await store.read(session, blobId, range);
+    return new Uint8Array(await new Response(read.bytes as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
+  };
+  const codeOf = (work: Promise<unknown>): Promise<string> =>
+    work.then(
+      () => "none",
+      (error: unknown) => (isLoomError(error) ? error.code : String(error)),
+    );
+
+  it("gives back what was put, by its digest, however it came", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 80 }), { maxLength: 6 }), fc.uuid(), async (chunks, id) => {
+        const whole = Buffer.concat(chunks);
+        const info = await store.put(id, chunks, { mediaType: "Image/PNG; x=y", name: "a.png" });
+        expect(info).toMatchObject({
+          blobId: createHash("sha256").update(whole).digest("hex"),
+          sessionId: id,
+          mediaType: "image/png",
+          name: "a.png",
+          bytes: whole.length,
+        });
+        expect(await store.get(id, info.blobId)).toEqual(info);
+        expect(Buffer.from(await readAll(id, info.blobId)).equals(whole)).toBe(true);
+        expect(await store.list(id)).toEqual([info]);
+        await store.deleteSession(id);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("gives a part of it", async () => {
+    const { blobId } = await store.put("s", [bytes(100)], PNG);
+    expect(await readAll("s", blobId, { start: 10, end: 20 })).toEqual(bytes(100).subarray(10, 20));
+    expect(await readAll("s", blobId, { start: 99, end: 100 })).toEqual(bytes(100).subarray(99));
+    expect(await readAll("s", blobId, { start: 5, end: 5 })).toEqual(new Uint8Array());
+  });
+
+  it("knows the same bytes again, by the name they came with first", async () => {
+    const first = await store.put("s", [bytes(10)], { ...PNG, name: "one" });
+    const puts = [1, 2, 3].map((n) => store.put("s", [bytes(10)], { mediaType: "text/plain", name: `n${n}` }));
+    expect(await Promise.all(puts)).toEqual([first, first, first]);
+    const fresh = await Promise.all([1, 2, 3].map(() => store.put("t", [bytes(20)], PNG)));
+    expect(new Set(fresh.map(({ createdAt }) => createdAt)).size).toBe(1);
+    expect(await store.list("t")).toHaveLength(1);
+  });
+
+  it("keeps sessions apart", async () => {
+    const { blobId } = await store.put("a/../b", [bytes(10)], PNG);
+    expect(await store.get("b", blobId)).toBeUndefined();
+    expect(await codeOf(store.read("b", blobId))).toBe("unknown_blob");
+    expect(await codeOf(store.read("a/../b", "../meta"))).toBe("unknown_blob");
+    expect(await store.list("none")).toEqual([]);
+    await store.deleteSession("none");
+    await store.deleteSession("a/../b");
+    expect(await store.get("a/../b", blobId)).toBeUndefined();
+    expect(await store.list("a/../b")).toEqual([]);
+  });
+
+  it("refuses what is too much, exactly, and keeps nothing of it", async () => {
+    expect(await codeOf(store.put("s", [bytes(600), bytes(401)], PNG))).toBe("blob_too_large");
+    await store.put("s", [bytes(1000)], PNG);
+    const second = await store.put("s", [bytes(1000, 1)], PNG);
+    expect(await codeOf(store.put("s", [bytes(501)], PNG))).toBe("blobs_full");
+    await store.put("s", [bytes(500)], PNG);
+    // What is there already needs no room.
+    expect(await store.put("s", [bytes(1000, 1)], PNG)).toEqual(second);
+    expect(await codeOf(store.put("s", [bytes(1)], PNG))).toBe("blobs_full");
+    await store.put("s", [], PNG);
+    expect(await codeOf(store.put("t", [], PNG))).toBe("none");
+    for (const size of [1, 2, 3]) await store.put("t", [bytes(size)], PNG);
+    expect(await codeOf(store.put("t", [bytes(4)], PNG))).toBe("blobs_full");
+    expect(await store.list("t")).toHaveLength(4);
+    await store.deleteSession("t");
+    expect(await codeOf(store.put("t", [bytes(4)], PNG))).toBe("none");
+  });
+
+  it("refuses names that cannot be shown, and takes the last part of paths", async () => {
+    for (const name of ["a\nb", "a\u202eb", "x".repeat(256), "\ud800"])
+      expect(await codeOf(store.put("s", [], { ...PNG, name }))).toBe("invalid_name");
+    expect((await store.put("s", [], { mediaType: "no type", name: "C:\\dir/图 1.png" })).name).toBe("图 1.png");
+    expect((await store.list("s"))[0]?.mediaType).toBe("application/octet-stream");
+  });
+
+  it("stops when nobody wants it any more, also while it waits, and when its source fails", async () => {
+    const abort = new AbortController();
+    let isReturned = false;
+    const asked = Promise.withResolvers<void>();
+    const hanging = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          asked.resolve();
+          return new Promise<IteratorResult<Uint8Array>>(() => undefined);
+        },
+        return: async () => {
+          isReturned = true;
+          return { done: true as const, value: undefined };
+        },
+      }),
+    };
+    const put = store.put("s", hanging, { ...PNG, signal: abort.signal });
+    await asked.promise;
+    abort.abort(new Error("left"));
+    await expect(put).rejects.toThrow("left");
+    expect(isReturned).toBe(true);
+    const failing = async function* (): AsyncGenerator<Uint8Array> {
+      yield bytes(3);
+      throw new Error("broke off");
+    };
+    await expect(store.put("s", failing(), PNG)).rejects.toThrow("broke off");
+    expect(await store.list("s")).toEqual([]);
+  });
+
+  it("takes so many at once, and more when one is through", async () => {
+    const gate = Promise.withResolvers<void>();
+    const slow = async function* (): AsyncGenerator<Uint8Array> {
+      await gate.promise;
+      yield bytes(7);
+    };
+    const going = [1, 2, 3].map(() => store.put("s", slow(), PNG));
+    expect(await codeOf(store.put("s", [bytes(1)], PNG))).toBe("too_many_open");
+    gate.resolve();
+    await Promise.all(going);
+    expect(await codeOf(store.put("s", [bytes(1)], PNG))).toBe("none");
+  });
+}

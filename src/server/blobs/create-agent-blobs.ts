@@ -1,0 +1,35 @@
+/** The blobs of a server, as its agents use them: files that came with messages, and what tools have made. */
+import type { AgentBlobs } from "../../agents/attachments.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import type { ServerCore } from "../server-core.ts";
+import { addressBlob } from "./address-blob.ts";
+import type { BlobStore } from "./blob-store.ts";
+
+/** `basePath` as in `ServerCore`: what is saved is named by its address. */
+export function createAgentBlobs(store: BlobStore, place: Pick<ServerCore, "basePath">): AgentBlobs {
+  return {
+    async read(sessionId, blobId, { signal }) {
+      const found = await store.read(sessionId, blobId).catch((error: unknown) => {
+        if (isLoomError(error, "unknown_blob")) return undefined;
+        throw error;
+      });
+      return found === undefined ? undefined : collect(found.bytes, found.info.bytes, signal);
+    },
+    async save(sessionId, bytes, { mediaType, name, signal }) {
+      const info = await store.put(sessionId, [bytes], { mediaType, name, signal });
+      return { blob_id: info.blobId, url: addressBlob(place, info) };
+    },
+  };
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  // Whoever leaves the loop cancels the stream.
+  for await (const chunk of stream) {
+    signal.throwIfAborted();
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes.subarray(0, at);
+}

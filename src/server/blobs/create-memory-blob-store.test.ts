@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { testBlobStore } from "./blob-store.contract.ts";
+import { createMemoryBlobStore } from "./create-memory-blob-store.ts";
+
+describe("blobs in memory", () => {
+  testBlobStore(async (limits) => createMemoryBlobStore(limits));
+
+  it("have a limit over all sessions, and give back what was deleted", async () => {
+    const store = createMemoryBlobStore({ maxBlobBytes: 10, maxSessionBlobBytes: 10, maxMemoryBytes: 15 });
+    await store.put("a", [new Uint8Array(10)], { mediaType: "a/b" });
+    await expect(store.put("b", [new Uint8Array(6)], { mediaType: "a/b" })).rejects.toMatchObject({
+      code: "blobs_full",
+    });
+    await store.deleteSession("a");
+    expect(await store.put("b", [new Uint8Array(10)], { mediaType: "a/b" })).toMatchObject({ bytes: 10 });
+  });
+});

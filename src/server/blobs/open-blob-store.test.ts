@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { testBlobStore } from "./blob-store.contract.ts";
+import { openBlobStore } from "./open-blob-store.ts";
+
+const LIMITS = { maxBlobBytes: 1024 * 1024, maxSessionBlobBytes: 16 * 1024 * 1024 };
+let folder: string;
+let count = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "loom-blobs-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const nextFolder = (): string => join(folder, `store-${++count}`, "blobs");
+
+describe("blobs in a folder", () => {
+  testBlobStore((limits) => openBlobStore(nextFolder(), limits));
+
+  it("are nobody else's", async () => {
+    const path = nextFolder();
+    const store = await openBlobStore(path, LIMITS);
+    const { blobId } = await store.put("s", [Buffer.from("x")], { mediaType: "a/b" });
+    const [session = ""] = (await readdir(path)).filter((name) => name !== "unfinished");
+    expect(session).toMatch(/^[0-9a-f]{64}$/);
+    for (const [name, mode] of [
+      ["", 0o700],
+      ["unfinished", 0o700],
+      [session, 0o700],
+      [join(session, blobId), 0o700],
+      [join(session, blobId, "bytes"), 0o600],
+    ] as const)
+      expect((await stat(join(path, name))).mode & 0o777).toBe(mode);
+    expect(await readdir(join(path, "unfinished"))).toEqual([]);
+  });
+
+  it("are seen by others, and counted with theirs", async () => {
+    const path = nextFolder();
+    const limits = { maxBlobBytes: 10, maxSessionBlobBytes: 10 };
+    const [one, other] = [await openBlobStore(path, limits), await openBlobStore(path, limits)];
+    const info = await one.put("s", [new Uint8Array(4)], { mediaType: "a/b", name: "n" });
+    expect(await other.get("s", info.blobId)).toEqual(info);
+    await other.put("s", [new Uint8Array(5)], { mediaType: "a/b" });
+    await expect(one.put("s", [new Uint8Array(2)], { mediaType: "a/b" })).rejects.toMatchObject({ code: "blobs_full" });
+    await other.deleteSession("s");
+    expect(await one.list("s")).toEqual([]);
+  });
+
+  it("are read to their end although they are deleted meanwhile", async () => {
+    const store = await openBlobStore(nextFolder(), LIMITS);
+    const { blobId } = await store.put("s", [new Uint8Array(500_000)], { mediaType: "a/b" });
+    const { bytes } = await store.read("s", blobId);
+    await store.deleteSession("s");
+    expect((await new Response(bytes as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer()).byteLength).toBe(
+      500_000,
+    );
+  });
+
+  it("are whole or not there when their writer is killed, and what it left is removed", async () => {
+    const path = nextFolder();
+    // It puts blobs that grow slowly, several at once, and says which are there.
+    const program = `
+      import { openBlobStore } from ${JSON.stringify(join(import.meta.dirname, "open-blob-store.ts"))};
+      const store = await openBlobStore(${JSON.stringify(path)}, ${JSON.stringify(LIMITS)});
+      async function* grow(n) { for (let i = 0; i < 20; i++) { yield new Uint8Array(1000).fill(n); await null; } }
+      async function* hang() { yield new Uint8Array(1000); await new Promise((resolve) => setTimeout(resolve, 1e6)); }
+      void store.put("s", hang(), { mediaType: "a/b" });
+      for (let n = 0; n < 200; n++) process.stdout.write((await store.put("s", grow(n), { mediaType: "a/b" })).blobId + "\\n");
+    `;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.split("\n").length > 5) child.kill("SIGKILL");
+    });
+    await once(child, "close");
+    expect((await readdir(join(path, "unfinished"))).length).toBeGreaterThan(0);
+    const store = await openBlobStore(path, LIMITS);
+    expect(await readdir(join(path, "unfinished"))).toEqual([]);
+    const found = await store.list("s");
+    const told = said.split("\n").filter((line) => line.length === 64);
+    expect(told.length).toBeGreaterThanOrEqual(5);
+    expect(found.map(({ blobId }) => blobId)).toEqual(expect.arrayContaining(told));
+    for (const { blobId, bytes } of found) {
+      const read = await store.read("s", blobId);
+      expect(bytes).toBe(20_000);
+      const whole = await new Response(read.bytes as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();
+      expect(whole.byteLength).toBe(20_000);
+    }
+  });
+
+  it("leave alone what others are writing, and remove what nobody can be writing any more", async () => {
+    const path = nextFolder();
+    const store = await openBlobStore(path, LIMITS);
+    const gate = Promise.withResolvers<void>();
+    const slow = async function* (): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(3);
+      await gate.promise;
+    };
+    const put = store.put("s", slow(), { mediaType: "a/b" });
+    while ((await readdir(join(path, "unfinished"))).length === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    await openBlobStore(path, LIMITS);
+    const [name = ""] = await readdir(join(path, "unfinished"));
+    expect(name).not.toBe("");
+    gate.resolve();
+    expect(await put).toMatchObject({ bytes: 3 });
+    const { mkdir } = await import("node:fs/promises");
+    const old = join(path, "unfinished", "elsewhere~1~~1@x");
+    await mkdir(old);
+    await openBlobStore(path, LIMITS);
+    expect(await readdir(join(path, "unfinished"))).toHaveLength(1);
+    const longAgo = new Date(Date.now() - 25 * 60 * 60 * 1000);
+    await utimes(old, longAgo, longAgo);
+    await openBlobStore(path, LIMITS);
+    expect(await readdir(join(path, "unfinished"))).toEqual([]);
+  });
+});

@@ -1,0 +1,244 @@
+/**
+ * Blobs in a folder: a folder for each session, named by the digest of its id, and in it one for each blob, named by the
+ * digest of its bytes, with the bytes as they are and beside them what is known of them.
+ *
+ * Invariant: a blob is written elsewhere, made durable and then moved to its place in one step; nothing is ever changed
+ * there. What a killed process has left unfinished is removed when the folder is opened next.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describeHolder, isHolderGone } from "../../log/holder.ts";
+import { BoundedMap, isJsonObject } from "../../protocol/index.ts";
+import {
+  assertRoom,
+  BlobCounter,
+  isBlobId,
+  readBlobName,
+  readMediaType,
+  readUntilAborted,
+  unknownBlob,
+  Uploads,
+} from "./blob-rules.ts";
+import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
+
+const PRIVATE = { recursive: true, mode: 0o700 } as const;
+/** Where blobs are written before they are there, and where folders go that are about to be removed. */
+const UNFINISHED = "unfinished";
+const BYTES = "bytes";
+const META = "meta.json";
+/** What another machine has left unfinished is removed when nobody can be writing it any more. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** Sessions whose sums are remembered. */
+const MAX_SUMS = 1000;
+
+export async function openBlobStore(folder: string, limits: BlobLimits): Promise<BlobStore> {
+  await mkdir(join(folder, UNFINISHED), PRIVATE);
+  await removeUnfinished(join(folder, UNFINISHED));
+  return new FolderBlobStore(folder, limits);
+}
+
+interface Sum {
+  readonly changedAt: bigint;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+class FolderBlobStore implements BlobStore {
+  readonly #folder: string;
+  readonly #limits: BlobLimits;
+  readonly #uploads: Uploads;
+  /** As file names may be: without slashes. */
+  readonly #holder = describeHolder().replaceAll("/", "~");
+  readonly #sums = new BoundedMap<Sum>(MAX_SUMS);
+  /** The last in line of each session in which a blob is being moved to its place. */
+  readonly #lines = new Map<string, Promise<unknown>>();
+
+  constructor(folder: string, limits: BlobLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
+    this.#uploads = new Uploads(limits);
+  }
+
+  async put(
+    sessionId: string,
+    bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    options: PutBlobOptions,
+  ): Promise<BlobInfo> {
+    const name = readBlobName(options.name);
+    const mediaType = readMediaType(options.mediaType);
+    return this.#uploads.run(async () => {
+      const unfinished = this.#nameUnfinished();
+      try {
+        await mkdir(unfinished, PRIVATE);
+        const counter = new BlobCounter(this.#limits);
+        await writeFileDurably(join(unfinished, BYTES), async (file) => {
+          for await (const chunk of readUntilAborted(bytes, options)) {
+            counter.add(chunk);
+            await writeAll(file, chunk);
+          }
+        });
+        const blobId = counter.finish();
+        const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
+        await writeFileDurably(join(unfinished, META), (file) => writeAll(file, Buffer.from(JSON.stringify(info))));
+        await syncFolder(unfinished);
+        return await this.#inTurn(sessionId, () => this.#moveToPlace(unfinished, info));
+      } finally {
+        await rm(unfinished, { recursive: true, force: true });
+      }
+    });
+  }
+
+  /** Where others have just put the same, theirs stays. */
+  async #moveToPlace(unfinished: string, info: BlobInfo): Promise<BlobInfo> {
+    const { sessionId, blobId } = info;
+    const known = await this.get(sessionId, blobId);
+    if (known !== undefined) return known;
+    const folder = this.#folderOf(sessionId);
+    await mkdir(folder, PRIVATE);
+    assertRoom(await this.#sum(sessionId), info.bytes, this.#limits);
+    try {
+      await rename(unfinished, join(folder, blobId));
+    } catch (error) {
+      // A folder takes the place of none that has something in it.
+      const other = await this.get(sessionId, blobId);
+      if (other === undefined) throw error;
+      return other;
+    }
+    await syncFolder(folder);
+    await syncFolder(this.#folder);
+    return info;
+  }
+
+  async get(sessionId: string, blobId: string): Promise<BlobInfo | undefined> {
+    if (!isBlobId(blobId)) return undefined;
+    const text = await readFile(join(this.#folderOf(sessionId), blobId, META), "utf8").catch(ignoreMissing);
+    return text === undefined ? undefined : readInfo(text, sessionId, blobId);
+  }
+
+  async read(
+    sessionId: string,
+    blobId: string,
+    range?: ByteRange,
+  ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
+    const info = await this.get(sessionId, blobId);
+    if (info === undefined) throw unknownBlob(sessionId, blobId);
+    const { start, end } = range ?? { start: 0, end: info.bytes };
+    if (end <= start) return { info, bytes: new Blob([]).stream() };
+    // Opened before it is promised: what is deleted from here on is read to its end all the same.
+    const file = await open(join(this.#folderOf(sessionId), blobId, BYTES)).catch(ignoreMissing);
+    if (file === undefined) throw unknownBlob(sessionId, blobId);
+    const stream = createReadStream("", { fd: file, start, end: end - 1 });
+    return { info, bytes: Readable.toWeb(stream) as ReadableStream<Uint8Array> };
+  }
+
+  async list(sessionId: string): Promise<readonly BlobInfo[]> {
+    const names = (await readdir(this.#folderOf(sessionId)).catch(ignoreMissing)) ?? [];
+    const infos: BlobInfo[] = [];
+    // One after another: a session may have a thousand, and a process so many open files.
+    for (const name of names) {
+      const info = await this.get(sessionId, name);
+      if (info !== undefined) infos.push(info);
+    }
+    return infos.toSorted((a, b) => a.createdAt - b.createdAt || (a.blobId < b.blobId ? -1 : 1));
+  }
+
+  async deleteSession(sessionId: string): Promise<void> {
+    await this.#inTurn(sessionId, async () => {
+      const removed = this.#nameUnfinished();
+      this.#sums.delete(sessionId);
+      // Gone at once, however long it takes to remove.
+      try {
+        await rename(this.#folderOf(sessionId), removed);
+      } catch (error) {
+        ignoreMissing(error);
+      }
+      await rm(removed, { recursive: true, force: true });
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#lines.values());
+  }
+
+  /** Counted anew only where the folder has changed since: other processes may write there too. */
+  async #sum(sessionId: string): Promise<Sum> {
+    const folder = this.#folderOf(sessionId);
+    const { mtimeNs: changedAt } = await stat(folder, { bigint: true });
+    const known = this.#sums.get(sessionId);
+    if (known?.changedAt === changedAt) return known;
+    const blobs = (await readdir(folder)).filter(isBlobId);
+    let bytes = 0;
+    for (const blobId of blobs) bytes += (await stat(join(folder, blobId, BYTES)).catch(ignoreMissing))?.size ?? 0;
+    const sum = { changedAt, count: blobs.length, bytes };
+    this.#sums.set(sessionId, sum);
+    return sum;
+  }
+
+  async #inTurn<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#lines.get(sessionId) ?? Promise.resolve()).then(work);
+    const line = done.catch(() => undefined);
+    this.#lines.set(sessionId, line);
+    try {
+      return await done;
+    } finally {
+      if (this.#lines.get(sessionId) === line) this.#lines.delete(sessionId);
+    }
+  }
+
+  #folderOf(sessionId: string): string {
+    return join(this.#folder, createHash("sha256").update(sessionId).digest("hex"));
+  }
+
+  #nameUnfinished(): string {
+    return join(this.#folder, UNFINISHED, `${this.#holder}@${randomUUID()}`);
+  }
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const holder = name.split("@", 1)[0]?.replaceAll("~", "/") ?? "";
+    const path = join(folder, name);
+    const changedAt = (await stat(path).catch(ignoreMissing))?.mtimeMs ?? 0;
+    if (isHolderGone(holder) || Date.now() - changedAt > ABANDONED_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function writeFileDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await write(file);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let from = 0; from < bytes.length;) from += (await file.write(bytes, from)).bytesWritten;
+}
+
+/** Without it, a name may be lost though the file is not. Some systems cannot, and need not. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r").catch(() => undefined);
+  try {
+    await folder?.sync().catch(() => undefined);
+  } finally {
+    await folder?.close();
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+}
+
+function readInfo(text: string, sessionId: string, blobId: string): BlobInfo | undefined {
+  const read: unknown = JSON.parse(text);
+  if (!isJsonObject(read)) return undefined;
+  const { mediaType, name, bytes, createdAt } = read;
+  if (typeof mediaType !== "string" || typeof bytes !== "number" || typeof createdAt !== "number") return undefined;
+  return { blobId, sessionId, mediaType, name: typeof name === "string" ? name : undefined, bytes, createdAt };
+}

@@ -1,0 +1,45 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { deriveTitle, MAX_TITLE_CHARACTERS } from "./derive-title.ts";
+
+const graphemes = new Intl.Segmenter();
+const count = (text: string): number => [...graphemes.segment(text)].length;
+
+describe("a title", () => {
+  it.each([
+    ["Where is Lisbon?", "Where is Lisbon?"],
+    ["\r\n \t\nHello\tthere \nmore", "Hello there"],
+    ["  \n ", undefined],
+    ["", undefined],
+    ["里斯本在哪里？\n谢谢", "里斯本在哪里？"],
+    ["x".repeat(80), "x".repeat(80)],
+    ["x".repeat(81), `${"x".repeat(79)}…`],
+    [`${"word ".repeat(15)}beautifully long`, `${"word ".repeat(15).trim()}…`],
+  ])("of %j is %j", (message, title) => {
+    expect(deriveTitle(message)).toBe(title);
+  });
+
+  it("is cut between characters as a reader sees them, also where there are no spaces", () => {
+    const chinese = deriveTitle("请帮我写一份关于城市交通的报告，".repeat(10)) ?? "";
+    expect(count(chinese)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
+    expect(count(chinese)).toBeGreaterThan(60);
+    const family = "👩‍👩‍👧‍👦";
+    const families = deriveTitle(family.repeat(200)) ?? "";
+    expect(families.replaceAll(family, "")).toBe("…");
+  });
+
+  it("is short, on one line, a whole text, and there where something is said", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 120 }), (message) => {
+        const title = deriveTitle(message);
+        if (title === undefined) return;
+        expect(title).not.toMatch(/[\r\n\0]/);
+        expect(title.isWellFormed()).toBe(true);
+        expect(title.trim()).toBe(title);
+        expect(title).not.toBe("");
+        expect(count(title)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
+        expect(title.length).toBeLessThanOrEqual(1000);
+      }),
+    );
+  });
+});

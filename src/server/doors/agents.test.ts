@@ -1,0 +1,49 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { setServerStage } from "../../../test/server/stage.ts";
+import { agent } from "../../agents/index.ts";
+import { OfflineModel } from "../../models/index.ts";
+
+describe("agents and models", () => {
+  it("are listed, the first being the one that is meant where none is named", async () => {
+    const model = new OfflineModel();
+    const { ask } = await setServerStage({
+      agents: {
+        quick: { agent: agent({ model }), description: "Answers at once", model: "offline/offline" },
+        deep: agent({ kind: "tot", model }),
+      },
+    });
+    expect(await ask("GET", "/v1/agents")).toEqual({
+      agents: [
+        {
+          name: "quick",
+          kind: "react",
+          description: "Answers at once",
+          model: "offline/offline",
+          tools: [],
+          is_default: true,
+        },
+        { name: "deep", kind: "tot", tools: [], is_default: false },
+      ],
+    });
+    expect(await ask("GET", "/v1/models")).toMatchObject({ models: ["offline/offline"] });
+  });
+
+  it("say which key is needed and whether it is there, and nothing else of it", async () => {
+    const { OPENAI_API_KEY: known } = process.env;
+    process.env["OPENAI_API_KEY"] = "sk-very-secret";
+    onTestFinished(() => {
+      if (known === undefined) delete process.env["OPENAI_API_KEY"];
+      else process.env["OPENAI_API_KEY"] = known;
+    });
+    const { ask } = await setServerStage();
+    const answer = await ask("GET", "/v1/models");
+    expect(answer["providers"]).toContainEqual({
+      name: "openai",
+      needs_key: true,
+      key_variable: "OPENAI_API_KEY",
+      has_key: true,
+    });
+    expect(answer["providers"]).toContainEqual({ name: "offline", model: "offline", needs_key: false, has_key: false });
+    expect(JSON.stringify(answer)).not.toContain("secret");
+  });
+});

@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { agent } from "../../agents/index.ts";
+import { MemoryLog } from "../../log/index.ts";
+import { createMemoryBlobStore } from "../blobs/create-memory-blob-store.ts";
+import type { LoomHandlerOptions } from "../handler-options.ts";
+import { createLoomHandler } from "../loom-handler.ts";
+import { startLoomServer } from "../loom-server.ts";
+
+const HERE = "http://127.0.0.1:10338";
+const BLOBS = "/v1/sessions/s%201/blobs";
+const PNG = Buffer.from("89504e470d0a1a0a00", "hex");
+
+function createOptions(options: Partial<LoomHandlerOptions> = {}): LoomHandlerOptions {
+  const blobs = createMemoryBlobStore({ maxBlobBytes: 100_000, maxSessionBlobBytes: 150_000 });
+  const limits = { maxBlobBytes: 100_000 };
+  return { log: new MemoryLog(), agents: { main: agent({ provider: "offline" }) }, blobs, limits, ...options };
+}
+
+function open(given: Partial<LoomHandlerOptions> = {}) {
+  const options = createOptions(given);
+  const handler = createLoomHandler(options);
+  onTestFinished(() => handler.close({ graceMs: 0 }));
+  const ask = (path: string, init?: RequestInit) => handler.fetch(new Request(HERE + path, init));
+  const put = (body: BodyInit, headers: HeadersInit = {}, query = "") =>
+    ask(BLOBS + query, { method: "POST", body, headers });
+  const putJson = async (...given: Parameters<typeof put>) => {
+    const response = await put(...given);
+    expect(response.status).toBe(201);
+    return (await response.json()) as { blob_id: string; url: string; name?: string; media_type: string };
+  };
+  return { ...options, ask, put, putJson };
+}
+
+const codeOf = async (response: Response): Promise<readonly unknown[]> => [
+  response.status,
+  ((await response.json()) as { code: unknown }).code,
+];
+
+describe("a blob", () => {
+  it("is kept as it came, and its session made for it", async () => {
+    const { ask, put, log } = open({ basePath: "/agents" });
+    const response = await put(PNG, { "content-type": "image/png" }, "?name=a%20b.png");
+    const blob = (await response.json()) as { url: string; blob_id: string; created_at: number };
+    expect([response.status, response.headers.get("location"), blob]).toEqual([
+      201,
+      blob.url,
+      {
+        blob_id: blob.blob_id,
+        url: `/agents${BLOBS}/${createHash("sha256").update(PNG).digest("hex")}`,
+        media_type: "image/png",
+        name: "a b.png",
+        bytes: 9,
+        created_at: blob.created_at,
+      },
+    ]);
+    expect(await log.getSession("s 1")).toBeDefined();
+    const read = await ask(blob.url);
+    expect(Buffer.from(await read.arrayBuffer()).equals(PNG)).toBe(true);
+    expect(Object.fromEntries(read.headers)).toMatchObject({
+      "content-type": "image/png",
+      "content-length": "9",
+      "content-disposition": "inline; filename*=UTF-8''a%20b.png",
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "sandbox; default-src 'none'",
+      "cross-origin-resource-policy": "same-origin",
+      "cache-control": "private, max-age=31536000, immutable",
+    });
+    expect(await (await ask("/agents" + BLOBS)).json()).toEqual({ blobs: [blob] });
+  });
+
+  it.each([
+    ["text/html", "application/octet-stream", "attachment"],
+    ["image/svg+xml", "application/octet-stream", "attachment"],
+    ["application/pdf", "application/pdf", "attachment"],
+    ["text/javascript", "application/octet-stream", "attachment"],
+    ["text/plain; charset=utf-16", "text/plain; charset=utf-8", "inline"],
+  ])("of %s is given out as %s", async (given, type, disposition) => {
+    const { ask, putJson } = open();
+    const { url } = await putJson("<script>", { "content-type": given });
+    const { headers } = await ask(url);
+    expect([headers.get("content-type"), headers.get("content-disposition")]).toEqual([type, disposition]);
+  });
+
+  it.each([
+    [`attachment; filename="a \\"b\\".txt"`, `a "b".txt`],
+    ["attachment; filename=x.txt; filename*=UTF-8''%E5%9B%BE.txt", "图.txt"],
+    ["attachment; filename=../../x.txt", "x.txt"],
+    ["attachment", undefined],
+  ])("has the name of %s", async (disposition, name) => {
+    const { putJson } = open();
+    expect((await putJson("x", { "content-disposition": disposition })).name).toBe(name);
+  });
+
+  it("is given in part, or not again", async () => {
+    const { ask, putJson } = open();
+    const { url, blob_id } = await putJson("0123456789", { "content-type": "text/plain" });
+    const get = async (headers: HeadersInit, method = "GET") => {
+      const response = await ask(url, { method, headers });
+      return [response.status, await response.text(), response.headers.get("content-range")];
+    };
+    const etag = `"${blob_id}"`;
+    expect(await get({ range: "bytes=2-4" })).toEqual([206, "234", "bytes 2-4/10"]);
+    expect(await get({ range: "bytes=7-" })).toEqual([206, "789", "bytes 7-9/10"]);
+    expect(await get({ range: "bytes=-3", "if-range": etag })).toEqual([206, "789", "bytes 7-9/10"]);
+    expect(await get({ range: "bytes=-30" })).toEqual([206, "0123456789", "bytes 0-9/10"]);
+    expect(await get({ range: "bytes=2-99" })).toEqual([206, "23456789", "bytes 2-9/10"]);
+    expect(await get({ range: "bytes=10-" })).toEqual([416, "", "bytes */10"]);
+    expect(await get({ range: "bytes=-0" })).toEqual([416, "", "bytes */10"]);
+    for (const range of ["bytes=4-2", "bytes=0-1,3-4", "lines=1-2", "bytes=-"])
+      expect(await get({ range })).toEqual([200, "0123456789", null]);
+    expect(await get({ range: "bytes=2-4", "if-range": '"other"' })).toEqual([200, "0123456789", null]);
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, "*"])
+      expect(await get({ "if-none-match": known })).toEqual([304, "", null]);
+    expect(await get({ "if-none-match": '"x"' })).toEqual([200, "0123456789", null]);
+    expect(await get({}, "HEAD")).toEqual([200, "", null]);
+    expect((await ask(url, { method: "HEAD" })).headers.get("content-length")).toBe("10");
+  });
+
+  it("is refused by name", async () => {
+    const { ask, put } = open();
+    expect(await codeOf(await ask(`${BLOBS}/${"0".repeat(64)}`))).toEqual([404, "unknown_blob"]);
+    expect(await codeOf(await ask(`${BLOBS}/..%2f..%2fetc`))).toEqual([404, "unknown_blob"]);
+    expect(await codeOf(await put("x".repeat(100_001)))).toEqual([413, "blob_too_large"]);
+    const { body } = new Response("x".repeat(100_001));
+    const streamed = { method: "POST", body, duplex: "half" } as RequestInit;
+    expect(await codeOf(await ask(BLOBS, streamed))).toEqual([413, "blob_too_large"]);
+    expect((await put("a".repeat(100_000))).status).toBe(201);
+    expect(await codeOf(await put("b".repeat(50_001)))).toEqual([507, "blobs_full"]);
+    expect(await codeOf(await put("x", {}, `?name=${"n".repeat(300)}`))).toEqual([400, "invalid_name"]);
+    expect(await codeOf(await put(new FormData()))).toEqual([400, "invalid_request"]);
+    const without = open({ blobs: undefined });
+    expect(await codeOf(await without.put("x"))).toEqual([404, "not_found"]);
+    expect(await codeOf(await without.ask(BLOBS))).toEqual([404, "not_found"]);
+  });
+
+  it("goes over a real socket both ways, and stops where its sender leaves", async () => {
+    const options = createOptions();
+    const server = await startLoomServer({ ...options, port: 0 });
+    onTestFinished(() => server.close());
+    const bytes = Buffer.alloc(90_000, "loom");
+    const sent = await fetch(server.url + BLOBS, { method: "POST", body: bytes });
+    const { url } = (await sent.json()) as { url: string };
+    const read = await fetch(new URL(url, server.url), { headers: { range: "bytes=80000-" } });
+    expect([read.status, (await read.arrayBuffer()).byteLength]).toEqual([206, 10_000]);
+    const head = await fetch(new URL(url, server.url), { method: "HEAD" });
+    expect(head.headers.get("content-length")).toBe("90000");
+    const abort = new AbortController();
+    const started = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(10));
+        started.resolve();
+        return new Promise(() => undefined);
+      },
+    });
+    const left = fetch(server.url + BLOBS, {
+      method: "POST",
+      body,
+      duplex: "half",
+      signal: abort.signal,
+    } as RequestInit);
+    await started.promise;
+    abort.abort();
+    await expect(left).rejects.toThrow("aborted");
+    expect(await options.blobs?.list("s 1")).toHaveLength(1);
+  });
+});
+
+describe("a file that comes with a message", () => {
+  it("is in the log by reference, seen by the model, and by the next turn", async () => {
+    const { ask, putJson } = open();
+    const text = await putJson("Milk and eggs are to be bought.", { "content-type": "text/plain" }, "?name=list.txt");
+    const image = await putJson(PNG, { "content-type": "image/png" }, "?name=cat.png");
+    const run = async (message: string, attachments: readonly object[]) => {
+      const response = await ask("/v1/sessions/s%201/runs", {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/x-ndjson" },
+        body: JSON.stringify({ message, attachments }),
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const { text: stream } = await run("What is in these?", [{ blob_id: text.blob_id }, { blob_id: image.blob_id }]);
+    expect(stream).toContain('"attachments":[{"blob_id":');
+    expect(stream).not.toContain(PNG.toString("base64"));
+    const last = stream.trimEnd().split("\n").at(-1) ?? "";
+    expect(last).toContain("list.txt");
+    expect(last).toContain("Milk and eggs");
+    expect(last).toContain("cat.png");
+    const alone = await run("", [{ blob_id: image.blob_id }]);
+    expect(alone.text).toContain("I see the file “cat.png” (image/png, 9 bytes)");
+    const missing = await run("Look.", [{ blob_id: "0".repeat(64) }]);
+    expect([missing.status, missing.text]).toEqual([404, expect.stringContaining("unknown_blob")]);
+  });
+});

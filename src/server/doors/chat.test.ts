@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { followSse, readSse, setServerStage, type SseEvent } from "../../../test/server/stage.ts";
+import { gather } from "../../../test/log-sessions.ts";
+import { openStream } from "../../log/index.ts";
+
+interface Message {
+  readonly type: string;
+  readonly data: { readonly [name: string]: unknown };
+  readonly metadata: { readonly sequence: number; readonly request_id: string; readonly timestamp: number };
+}
+
+const parse = ({ data }: SseEvent): Message => JSON.parse(data) as Message;
+const say = (body: unknown, headers: { readonly [name: string]: string } = {}, signal?: AbortSignal): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+  ...(signal === undefined ? {} : { signal }),
+});
+
+describe("a chat", () => {
+  it("is the messages of 003, in their order, for a session that is made for it", async () => {
+    const script = [
+      { text: "Let me add. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }] },
+      { text: "It is 3." },
+    ];
+    const { fetch, log } = await setServerStage({ script });
+    const events = await readSse(await fetch("/api/chat", say({ content: "1 + 2?" })));
+    const messages = events.map(parse);
+    expect(messages[0]).toMatchObject({ type: "session_start", data: { session_id: expect.any(String) as unknown } });
+    expect(messages.map(({ metadata }) => metadata.sequence)).toEqual(messages.map((_, index) => index));
+    expect(new Set(messages.map(({ metadata }) => metadata.request_id)).size).toBe(1);
+    const types = messages.map(({ type }) => type);
+    expect(types).toContain("tool_call_start");
+    expect(types).toContain("tool_call_end");
+    expect(types.at(-1)).toBe("session_end");
+    expect(messages.at(-1)?.data["status"]).toBe("completed");
+    const session = String(messages[0]?.data["session_id"]);
+    const frames = (await gather(openStream(log, session, { dialect: "engine" }))).flat();
+    expect(events).toEqual(frames.map(({ text, cursor }) => ({ id: cursor, data: text })));
+  });
+
+  it("goes on in the same session, each message with a stream of its own", async () => {
+    const { fetch, ask } = await setServerStage({ script: [{ text: "One." }, { text: "Two." }] });
+    await readSse(await fetch("/api/chat", say({ session_id: "s", content: "1" })));
+    const second = (await readSse(await fetch("/api/chat", say({ session_id: "s", content: "2" })))).map(parse);
+    expect(second[0]).toMatchObject({ type: "session_start", data: { session_id: "s" }, metadata: { sequence: 0 } });
+    expect(second.filter(({ type }) => type === "session_end")).toHaveLength(1);
+    expect(await ask("GET", "/v1/sessions/s/runs")).toHaveProperty("runs.length", 2);
+  });
+
+  it("that was cut off goes on after the last message that came, wherever that was, and starts nothing", async () => {
+    const { fetch, log } = await setServerStage({ script: [{ text: "A few words to cut." }, { text: "Another." }] });
+    const events = await readSse(await fetch("/api/chat", say({ session_id: "s", content: "Hi" })));
+    await readSse(await fetch("/api/chat", say({ session_id: "s", content: "And?" })));
+    for (const [index, { id = "" }] of events.entries()) {
+      const rest = events.slice(index + 1);
+      const again = say({ session_id: "s", content: "Hi" }, { "last-event-id": id });
+      expect(await readSse(await fetch("/api/chat", again))).toEqual(rest);
+      const source = await fetch("/api/chat?session_id=s", { headers: { "last-event-id": id } });
+      if (rest.length === 0) expect(source.status).toBe(204);
+      else expect(await readSse(source)).toEqual(rest);
+    }
+    expect(await log.listRuns("s")).toHaveLength(2);
+  });
+
+  it("that was cut off while it ran is followed to its end", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { fetch, log } = await setServerStage({ script: [{ text: "Slowly said.", until: gate.promise }] });
+    const leaver = new AbortController();
+    const seen: SseEvent[] = [];
+    const first = await fetch("/api/chat", say({ session_id: "s", content: "Hi" }, {}, leaver.signal));
+    for await (const event of followSse(first)) {
+      seen.push(event);
+      break;
+    }
+    leaver.abort();
+    const rest = await fetch("/api/chat?session_id=s", { headers: { "last-event-id": seen[0]?.id ?? "" } });
+    const whole = await fetch("/api/chat?session_id=s");
+    gate.resolve();
+    const all = [...seen, ...(await readSse(rest))];
+    expect(await readSse(whole)).toEqual(all);
+    const frames = (await gather(openStream(log, "s", { dialect: "engine" }))).flat();
+    expect(all.map(({ data }) => data)).toEqual(frames.map(({ text }) => text));
+  });
+
+  it("asked for again with its key is the same answer", async () => {
+    const { fetch, log } = await setServerStage({ script: [{ text: "Once." }] });
+    const init = say({ content: "Hi" }, { "idempotency-key": "k" });
+    const response = await fetch("/api/chat", init);
+    const events = await readSse(response);
+    expect(await readSse(await fetch("/api/chat", init))).toEqual(events);
+    expect(await log.listRuns(String(parse(events[0] as SseEvent).data["session_id"]))).toHaveLength(1);
+  });
+
+  it("is refused in JSON where it cannot begin", async () => {
+    const { ask, log } = await setServerStage();
+    const refuse = (body: unknown, status: number, headers = {}) => ask("POST", "/api/chat", body, { status, headers });
+    expect(await refuse({ session_id: "s" }, 400)).toMatchObject({ type: "refusal", code: "invalid_request" });
+    expect(await refuse({ content: 1 }, 400)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse({ content: "x", agent: "nobody" }, 404)).toMatchObject({ code: "unknown_agent" });
+    const cursor = { "last-event-id": "2.AAAAAAAA.1" };
+    expect(await refuse({ content: "x" }, 400, cursor)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse({ session_id: "nobody" }, 404, cursor)).toMatchObject({ code: "unknown_session" });
+    await log.createSession("s");
+    expect(await refuse({ session_id: "s" }, 410, cursor)).toMatchObject({ code: "cursor_stale" });
+    expect(await refuse({ session_id: "s" }, 400, { "last-event-id": "x" })).toMatchObject({ code: "cursor_invalid" });
+    await ask("GET", "/api/chat", undefined, { status: 400 });
+    await ask("GET", "/api/chat?session_id=nobody", undefined, { status: 404 });
+    await ask("GET", "/api/chat?session_id=s", undefined, { status: 204 });
+  });
+});

@@ -1,0 +1,45 @@
+/** How doors over HTTP ask for commands: `Idempotency-Key` is the command's id, and a refusal is thrown. */
+import { randomUUID } from "node:crypto";
+import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
+import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
+import { carryOut, type CommandHost } from "../commands/carry-out.ts";
+import type { ServerCore } from "../server-core.ts";
+
+export const KEY_HEADER = {
+  "Idempotency-Key": "Asked again with the same key it is the same request, and has the same effect: once",
+} as const;
+
+/** The id of the command: the asker's, or one that is made up. */
+export function readKey(request: Request): string {
+  const key = request.headers.get("idempotency-key") ?? "";
+  return key === "" ? randomUUID() : key;
+}
+
+export async function ask(core: ServerCore, command: ControlCommand): Promise<AckControl> {
+  const answer = await carryOut(toHost(core), command);
+  if (answer.type === "ack") return answer;
+  const { code, message, details } = answer;
+  throw new LoomError(toErrorCode(code), message, details);
+}
+
+/** As an answer: what waits is accepted, what is done is done. */
+export async function answerCommand(core: ServerCore, command: ControlCommand): Promise<Response> {
+  const answer = await ask(core, command);
+  return Response.json(answer, { status: answer.pending === true ? 202 : 200 });
+}
+
+function toHost(core: ServerCore): CommandHost {
+  const { log, runs, limits } = core;
+  return {
+    log,
+    attend: (session) => runs.attend(session),
+    resolveAgent: (name) => runs.resolveAgent(name),
+    commands: { timeoutMs: limits.commandTimeoutMs },
+    onError: (error) => void core.report(error),
+  };
+}
+
+/** Outcomes in the log may bear codes of another version. */
+function toErrorCode(code: string): ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : "internal_error";
+}

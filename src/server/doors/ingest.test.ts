@@ -1,0 +1,210 @@
+// Foreign runs over a real server: chunk by chunk, as a sender in another language would.
+import { request as openRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { agent } from "../../agents/index.ts";
+import { encodeSse } from "../../framing/index.ts";
+import { type Log, MemoryLog } from "../../log/index.ts";
+import type { Script } from "../../models/scripted-model.ts";
+import { ScriptedModel } from "../../models/testing.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { startLoomServer } from "../loom-server.ts";
+import type { ServerLimits } from "../server-limits.ts";
+
+interface Upload {
+  readonly request: ClientRequest;
+  readonly answer: Promise<{ readonly status: number; readonly body: JsonObject }>;
+}
+
+interface StageOptions extends Partial<ServerLimits> {
+  readonly log?: Log;
+  readonly script?: Script;
+}
+
+async function setStage({ log = new MemoryLog(), script = [], ...limits }: StageOptions = {}) {
+  const agents = { main: agent({ model: new ScriptedModel(script) }) };
+  const server = await startLoomServer({ log, agents, port: 0, limits });
+  let isClosed = false;
+  const close = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    await server.close({ graceMs: 0 });
+    await log.close();
+  };
+  onTestFinished(close);
+  const upload = (session: string, query = "", type = "application/x-ndjson"): Upload => {
+    const url = `${server.url}/v1/sessions/${session}/ingest${query}`;
+    const request = openRequest(url, { method: "POST", headers: { "content-type": type } });
+    request.on("error", () => undefined);
+    onTestFinished(() => void request.destroy());
+    request.flushHeaders();
+    const answer = new Promise<IncomingMessage>((resolve, reject) =>
+      request.on("response", resolve).on("error", reject),
+    ).then(async (response) => ({
+      status: response.statusCode ?? 0,
+      body: JSON.parse(Buffer.concat(await response.toArray()).toString()) as JsonObject,
+    }));
+    answer.catch(() => undefined);
+    return { request, answer };
+  };
+  const runs = (session: string) => log.listRuns(session).catch(() => []);
+  return { log, server, upload, runs, close };
+}
+
+const START = { type: "run_start", run_id: "r1", message: "hi", agent: "their-own" };
+const RUN: readonly JsonObject[] = [
+  START,
+  { type: "node_enter", id: "think", run_id: "r1", node_id: "n1" },
+  { type: "message_chunk", content: "Hel", id: "think", run_id: "r1", node_id: "n1" },
+  { type: "message_chunk", content: "lo", id: "think", run_id: "r1", node_id: "n1" },
+  { type: "node_exit", id: "think", result: "Ok", run_id: "r1", node_id: "n1" },
+  { reply: "Hello", run_id: "r1", node_id: "n1" },
+];
+
+function lines(frames: readonly JsonObject[]): string {
+  return frames.map((frame) => `${JSON.stringify(frame)}\n`).join("");
+}
+
+test("a run is seen while it comes, and is durable when it is answered", async () => {
+  const { log, upload, runs } = await setStage();
+  const { request, answer } = upload("s", "?dialect=loom");
+  request.write(lines(RUN.slice(0, 3)));
+  await vi.waitFor(async () => expect((await log.read("s", { after: 0 })).records).toHaveLength(3));
+  expect(await runs("s")).toMatchObject([{ runId: "r1", status: "live", agent: "their-own" }]);
+  request.end(lines(RUN.slice(3)));
+  const { status, body } = await answer;
+  expect(status).toBe(201);
+  expect(body).toMatchObject({
+    session_id: "s",
+    dialect: "loom",
+    frames: 6,
+    runs: [{ run_id: "r1", status: "completed", first_event_id: 1, last_event_id: 6 }],
+  });
+  expect((await log.getSession("s"))?.holder).toBeUndefined();
+});
+
+test("framing and dialect are told from the body where nobody says them", async () => {
+  const { upload, runs } = await setStage();
+  const asForm = upload("a", "", "application/x-www-form-urlencoded");
+  asForm.request.end(lines(RUN));
+  expect(await asForm.answer).toMatchObject({ status: 201, body: { dialect: "loom", frames: 6 } });
+  const asEvents = upload("b", "", "text/event-stream; charset=utf-8");
+  asEvents.request.end(RUN.map((frame) => encodeSse({ data: JSON.stringify(frame) })).join(""));
+  expect(await asEvents.answer).toMatchObject({ status: 201, body: { frames: 6 } });
+  expect(await runs("b")).toMatchObject([{ status: "completed" }]);
+});
+
+test("the first frame that breaks a must ends it while the sender is still sending", async () => {
+  const { log, upload, runs } = await setStage();
+  const { request, answer } = upload("s", "?dialect=loom");
+  request.write(
+    lines([...RUN.slice(0, 3), { type: "node_exit", id: "act", result: "Ok", run_id: "r1", node_id: "n1" }]),
+  );
+  const { status, body } = await answer;
+  expect(status).toBe(422);
+  const details = { line: 4, rule: "span-exit-name", accepted: 3 };
+  expect(body).toMatchObject({ type: "refusal", code: "ingest_invalid", details });
+  request.destroy();
+  expect(await runs("s")).toMatchObject([{ status: "error", code: "ingest_invalid" }]);
+  const { records } = await log.read("s", { after: 0 });
+  expect(records.map(({ event }) => event.type)).toEqual([
+    "run_start",
+    "node_enter",
+    "message_chunk",
+    "error",
+    "node_exit",
+    "run_end",
+  ]);
+});
+
+test("a sender that vanishes leaves no live run", async () => {
+  const { log, upload, runs } = await setStage();
+  const { request } = upload("s", "?dialect=loom");
+  request.write(lines(RUN.slice(0, 3)));
+  await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
+  request.destroy();
+  await vi.waitFor(async () => expect(await runs("s")).toMatchObject([{ status: "error", code: "stream_cut" }]));
+  await vi.waitFor(async () => expect((await log.getSession("s"))?.holder).toBeUndefined());
+});
+
+test("a body that ends in the middle of a run ends the run", async () => {
+  const { upload, runs } = await setStage();
+  const { request, answer } = upload("s", "?dialect=loom");
+  request.end(lines(RUN.slice(0, 3)));
+  const ended = [{ run_id: "r1", status: "error", code: "stream_cut" }];
+  expect(await answer).toMatchObject({ status: 201, body: { frames: 3, runs: ended } });
+  expect(await runs("s")).toMatchObject([{ status: "error", code: "stream_cut" }]);
+});
+
+test("messages that come meanwhile are answered afterwards", async () => {
+  const { log, upload, runs } = await setStage({ script: [{ text: "Yes." }] });
+  const first = upload("s", "?dialect=loom");
+  first.request.write(lines(RUN.slice(0, 3)));
+  await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
+  await log.submit({ commandId: "m1", sessionId: "s", kind: "enqueue", body: { message: "hello?" } });
+  first.request.end(lines(RUN.slice(3)));
+  expect(await first.answer).toMatchObject({ status: 201 });
+  await vi.waitFor(async () =>
+    expect((await runs("s")).map(({ status }) => status)).toEqual(["completed", "completed"]),
+  );
+});
+
+test("one at a time", async () => {
+  const { upload, runs } = await setStage();
+  const first = upload("s", "?dialect=loom");
+  first.request.write(lines(RUN.slice(0, 3)));
+  await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
+  const second = upload("s", "?dialect=loom");
+  second.request.end(lines(RUN));
+  expect(await second.answer).toMatchObject({ status: 409, body: { code: "run_live", details: { run_id: "r1" } } });
+  first.request.end(lines(RUN.slice(3)));
+  expect(await first.answer).toMatchObject({ status: 201 });
+});
+
+test("a name that is taken is changed, or refused where that was asked for", async () => {
+  const { upload, runs } = await setStage();
+  for (const query of ["?dialect=loom", "?dialect=loom", "?dialect=loom&when_taken=refuse"]) {
+    const { request, answer } = upload("s", query);
+    request.end(lines(RUN));
+    const { status, body } = await answer;
+    if (query.endsWith("refuse")) expect([status, body["code"]]).toEqual([409, "run_exists"]);
+    else expect(status).toBe(201);
+  }
+  expect((await runs("s")).map(({ runId }) => runId)).toEqual(["r1-7", "r1"]);
+});
+
+test("what is too large and what is too slow is refused, and its run ended", async () => {
+  const { upload, runs } = await setStage({ maxIngestBytes: 600, ingestIdleMs: 30 });
+  const large = upload("a", "?dialect=loom");
+  large.request.write(lines(RUN.slice(0, 3)));
+  large.request.write(lines([{ type: "custom", value: "x".repeat(600), run_id: "r1" }]));
+  expect(await large.answer).toMatchObject({ status: 413, body: { code: "body_too_large" } });
+  expect(await runs("a")).toMatchObject([{ status: "error", code: "body_too_large" }]);
+  const slow = upload("b", "?dialect=loom");
+  slow.request.write(lines(RUN.slice(0, 3)));
+  expect(await slow.answer).toMatchObject({ status: 408, body: { code: "request_timeout" } });
+  expect(await runs("b")).toMatchObject([{ status: "error", code: "request_timeout" }]);
+});
+
+test("a run can be cancelled while it comes", async () => {
+  const { log, upload, runs } = await setStage();
+  const { request, answer } = upload("s", "?dialect=loom");
+  request.write(lines(RUN.slice(0, 3)));
+  await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
+  await log.submit({ commandId: "c1", sessionId: "s", kind: "cancel", body: { run_id: "r1" } });
+  expect(await answer).toMatchObject({ status: 409, body: { code: "run_ended" } });
+  expect(await runs("s")).toMatchObject([{ status: "cancelled", code: "cancelled" }]);
+  expect(await log.getCommand("s", "c1")).toMatchObject({ outcome: { code: "done" } });
+});
+
+test("a server that stops says so, and leaves no live run", async () => {
+  const log = new MemoryLog();
+  const { server, upload, runs } = await setStage({ log });
+  const { request, answer } = upload("s", "?dialect=loom");
+  request.write(lines(RUN.slice(0, 3)));
+  await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
+  const closing = server.close({ graceMs: 0 });
+  expect(await answer).toMatchObject({ status: 503, body: { code: "shutting_down" } });
+  expect(await runs("s")).toMatchObject([{ status: "error", code: "shutting_down" }]);
+  request.destroy();
+  await closing;
+});

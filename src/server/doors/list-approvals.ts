@@ -1,0 +1,39 @@
+/**
+ * The tool calls of a session that wait for the user now, read from the records of its live run. It costs what that run
+ * has written so far, of which only the few records are read that speak of consent.
+ */
+import { createRecordReader } from "../../dialects/index.ts";
+import type { Log } from "../../log/index.ts";
+import { readPages } from "../../log/read-pages.ts";
+import { unknownSession } from "../../log/rules.ts";
+import type { EventOf } from "../../protocol/index.ts";
+import type { Approvals } from "../api/shapes.generated.ts";
+
+type Approval = Approvals["approvals"][number];
+
+/** In the order they were asked. */
+export async function listApprovals(log: Log, sessionId: string, now = Date.now()): Promise<readonly Approval[]> {
+  const info = await log.getSession(sessionId);
+  if (info === undefined) throw unknownSession(sessionId);
+  // Our sender has one live run at a time, and it is the newest.
+  const [latest] = await log.listRuns(sessionId, { limit: 1 });
+  if (latest?.status !== "live") return [];
+  const waiting = new Map<string, Approval>();
+  const read = createRecordReader();
+  for await (const { texts } of readPages(log, info, Math.max(latest.firstId, info.firstId) - 1))
+    for (const text of texts) {
+      if (!text.includes('"tool_approval') && !text.includes('"tool_end"')) continue;
+      const record = read(text);
+      if (record?.envelope.run_id !== latest.runId) continue;
+      const { event } = record;
+      if (event.type === "tool_approval") {
+        const { call_id = "", name, arguments: given, expires_at } = event as EventOf<"tool_approval">;
+        const base = { call_id, run_id: latest.runId, name, arguments: given };
+        const event_id = record.envelope.event_id ?? 0;
+        waiting.set(call_id, { ...base, event_id, ...(expires_at === undefined ? {} : { expires_at }) });
+      } else if (event.type === "tool_approval_result" || event.type === "tool_end") {
+        waiting.delete((event as EventOf<"tool_end">).call_id ?? "");
+      }
+    }
+  return [...waiting.values()].filter(({ expires_at = Number.POSITIVE_INFINITY }) => expires_at > now);
+}

@@ -1,0 +1,219 @@
+import { describe, expect, it } from "vitest";
+import { gather, makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
+import { setServerStage } from "../../../test/server/stage.ts";
+import { exportSession, MemoryLog } from "../../log/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type { ForkedSession } from "../api/shapes.generated.ts";
+
+describe("sessions", () => {
+  it("are made once, with the id they are given or one that is made up", async () => {
+    const { ask } = await setServerStage();
+    const made = await ask("POST", "/v1/sessions", { session_id: "a b/ü", title: "First" }, { status: 201 });
+    expect(made).toMatchObject({ session_id: "a b/ü", title: "First", first_event_id: 1, last_event_id: 0, bytes: 0 });
+    expect(await ask("POST", "/v1/sessions", { session_id: "a b/ü", title: "Other" })).toEqual(made);
+    const other = await ask("POST", "/v1/sessions", undefined, { status: 201 });
+    expect(other["session_id"]).toMatch(/^sess_/);
+    const headers = { "idempotency-key": "k" };
+    const { session_id } = await ask("POST", "/v1/sessions", {}, { status: 201, headers });
+    expect(await ask("POST", "/v1/sessions", {}, { headers })).toMatchObject({ session_id });
+    expect(await ask("GET", "/v1/sessions/a%20b%2F%C3%BC")).toEqual({ ...made, runs: [], is_busy: false });
+  });
+
+  it("are refused where their name or title is no good, or the body is something else", async () => {
+    const { ask } = await setServerStage();
+    const refuse = (body: unknown) => ask("POST", "/v1/sessions", body, { status: 400 });
+    expect(await refuse({ session_id: "" })).toMatchObject({ type: "refusal", code: "invalid_name" });
+    expect(await refuse({ session_id: "s", title: "x".repeat(1001) })).toMatchObject({ code: "invalid_name" });
+    expect(await refuse({ title: 1 })).toMatchObject({ code: "invalid_request" });
+    expect(await refuse([])).toMatchObject({ code: "invalid_request" });
+  });
+
+  it("are listed newest first, a page at a time, and found by what they hold", async () => {
+    const { ask, log } = await setServerStage();
+    for (const id of ["a", "b", "c"]) await log.createSession(id, { title: `Session ${id === "b" ? "bread" : "x"}` });
+    const first = (await ask("GET", "/v1/sessions?limit=2")) as { readonly next?: string };
+    expect(first).toMatchObject({ sessions: [{ session_id: "c" }, { session_id: "b" }], next: "b" });
+    const rest = await ask("GET", `/v1/sessions?limit=2&after=${first.next}`);
+    expect(rest).toMatchObject({ sessions: [{ session_id: "a" }] });
+    expect(rest).not.toHaveProperty("next");
+    const found = await ask("GET", "/v1/sessions?q=bread");
+    expect(found).toMatchObject({ sessions: [{ session_id: "b", match: { where: "title" } }] });
+    expect(await ask("GET", "/v1/sessions?q=")).toHaveProperty("sessions.length", 3);
+    expect(await ask("GET", "/v1/sessions?after=gone", undefined, { status: 400 })).toMatchObject({
+      code: "cursor_invalid",
+    });
+    expect(await ask("GET", "/v1/sessions?limit=many", undefined, { status: 400 })).toMatchObject({
+      code: "invalid_request",
+    });
+  });
+
+  it("show their latest runs, and have other titles", async () => {
+    const { ask, log } = await setServerStage();
+    await writeRecords(log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
+    const renamed = await ask("PATCH", "/v1/sessions/s", { title: "New" });
+    expect(renamed).toMatchObject({ session_id: "s", title: "New", last_event_id: 8 });
+    const runs = [{ run_id: "r2", status: "completed", first_event_id: 5, last_event_id: 8 }, { run_id: "r1" }];
+    expect(await ask("GET", "/v1/sessions/s")).toMatchObject({ title: "New", runs, is_busy: false });
+    expect(await ask("GET", "/v1/sessions/s/runs?limit=1")).toMatchObject({ runs: [{ run_id: "r2" }], next: "r2" });
+    expect(await ask("GET", "/v1/sessions/s/runs?after=r2")).toMatchObject({ runs: [{ run_id: "r1" }] });
+    expect(await ask("GET", "/v1/sessions/s/runs/r1")).toMatchObject({ run_id: "r1", status: "completed" });
+    expect(await ask("GET", "/v1/sessions/s/runs/r9", undefined, { status: 404 })).toMatchObject({
+      code: "unknown_run",
+    });
+    expect(await ask("PATCH", "/v1/sessions/s", {}, { status: 400 })).toMatchObject({ code: "invalid_request" });
+  });
+
+  it("that are not there are refused at every door", async () => {
+    const { ask } = await setServerStage();
+    for (const [method, path, body] of [
+      ["GET", "", undefined],
+      ["PATCH", "", { title: "x" }],
+      ["DELETE", "", undefined],
+      ["POST", "/fork", { checkpoint_id: "c" }],
+      ["POST", "/fork", { after_event: 3 }],
+      ["GET", "/runs", undefined],
+      ["GET", "/runs/r", undefined],
+      ["GET", "/events", undefined],
+      ["GET", "/export", undefined],
+      ["GET", "/checkpoints", undefined],
+      ["GET", "/checkpoints/c", undefined],
+      ["GET", "/approvals", undefined],
+      ["POST", "/approvals/c", { decision: "approved" }],
+      ["POST", "/runs/r/cancel", undefined],
+      ["PATCH", "/todos/l/i", { completed: true }],
+    ] as const)
+      expect(await ask(method, `/v1/sessions/nobody${path}`, body, { status: 404 })).toMatchObject({
+        code: "unknown_session",
+      });
+  });
+
+  it("are asked for by name: whoever may not, is refused, also where the name stands in the body", async () => {
+    const { ask, log } = await setServerStage({
+      authorize: ({ session }) => {
+        if (session === "secret") throw new LoomError("forbidden", "not yours");
+      },
+    });
+    await log.createSession("secret");
+    await writeRecords(log, makeGraphRun("r"));
+    const no = { status: 403 };
+    for (const [method, path, body] of [
+      ["POST", "/v1/sessions", { session_id: "secret" }],
+      ["GET", "/v1/sessions/secret", undefined],
+      ["GET", "/v1/sessions/secret/events", undefined],
+      ["POST", "/v1/sessions/s/fork", { checkpoint_id: "r-1", session_id: "secret" }],
+      ["POST", "/api/chat", { session_id: "secret", content: "Hello" }],
+      ["GET", "/api/chat?session_id=secret", undefined],
+    ] as const)
+      expect(await ask(method, path, body, no)).toMatchObject({ code: "forbidden" });
+    const headers = { "last-event-id": "2.AAAAAAAA.1" };
+    expect(await ask("POST", "/api/chat", { session_id: "secret" }, { ...no, headers })).toBeDefined();
+  });
+
+  it("are exported as they are stored", async () => {
+    const { fetch, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r", { steps: 5 }));
+    const response = await fetch("/v1/sessions/s/export");
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(await response.text()).toBe((await gather(exportSession(log, "s"))).join(""));
+    await log.createSession("empty");
+    expect(await (await fetch("/v1/sessions/empty/export")).text()).toBe("");
+  });
+});
+
+describe("a session that is deleted", () => {
+  it("is gone with its blobs, and what ran in it has stopped", async () => {
+    const { ask, log, core, ran } = await setServerStage({
+      script: [{ calls: [{ name: "wait", id: "c" }] }, { text: "never said" }],
+    });
+    await core.blobs?.put("s", [new Uint8Array([1, 2, 3])], { mediaType: "image/png" });
+    await ask("POST", "/v1/sessions/s/runs", { message: "Wait" }, { status: 202 });
+    await ask("POST", "/v1/sessions/s/runs", { message: "And then" }, { status: 202 });
+    await expect.poll(() => ran).toHaveLength(1);
+    await ask("DELETE", "/v1/sessions/s", undefined, { status: 204 });
+    expect(await log.getSession("s")).toBeUndefined();
+    expect(await core.blobs?.list("s")).toEqual([]);
+    await expect.poll(() => core.runs.liveRuns).toBe(0);
+    await ask("DELETE", "/v1/sessions/s", undefined, { status: 404 });
+    expect(ran).toHaveLength(1);
+  });
+});
+
+describe("a fork", () => {
+  it("shares what was before a checkpoint, named or found by a record", async () => {
+    const { ask, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r", { steps: 3 }));
+    const forked = await ask("POST", "/v1/sessions/s/fork", { checkpoint_id: "r-2", session_id: "t" }, { status: 201 });
+    expect(forked).toMatchObject({ session_id: "t", checkpoint_id: "r-2", last_event_id: 14 });
+    const found = await ask("POST", "/v1/sessions/s/fork", { after_event: 10, title: "Other" }, { status: 201 });
+    expect(found).toMatchObject({ checkpoint_id: "r-1", last_event_id: 8, title: "Other" });
+    const edited = { checkpoint_id: "r-1", state: { n: 7 } };
+    const other = await ask("POST", "/v1/sessions/s/fork", edited, { status: 201 });
+    const { session_id, checkpoint_id } = other as unknown as ForkedSession;
+    const path = `/v1/sessions/${session_id}/checkpoints/${checkpoint_id}`;
+    expect(await ask("GET", path)).toMatchObject({ state: { n: 7 } });
+  });
+
+  it("is refused where it names no place, two, or one that is not there", async () => {
+    const { ask, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r"));
+    const refuse = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status });
+    expect(await refuse({}, 400)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse({ checkpoint_id: "r-1", after_event: 3 }, 400)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse({ checkpoint_id: "r-9" }, 404)).toMatchObject({ code: "unknown_checkpoint" });
+    expect(await refuse({ after_event: 1 }, 404)).toMatchObject({ code: "unknown_checkpoint" });
+    expect(await refuse({ checkpoint_id: "r-1", session_id: "s" }, 409)).toMatchObject({ code: "session_exists" });
+  });
+});
+
+describe("the blobs of a fork", () => {
+  it("are its own: they stay when the old session goes", async () => {
+    const { ask, log, core } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r"));
+    const blob = await core.blobs?.put("s", [new Uint8Array([7, 8])], { mediaType: "image/png", name: "x.png" });
+    await ask("POST", "/v1/sessions/s/fork", { checkpoint_id: "r-1", session_id: "t" }, { status: 201 });
+    await ask("DELETE", "/v1/sessions/s", undefined, { status: 204 });
+    expect(await core.blobs?.get("t", blob?.blobId ?? "")).toMatchObject({ name: "x.png", bytes: 2 });
+  });
+
+  it("that find no room leave no fork", async () => {
+    const { ask, log, core } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r"));
+    const { blobs } = core;
+    await blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png" });
+    if (blobs !== undefined) blobs.put = () => Promise.reject(new LoomError("blobs_full", "no room"));
+    const body = { checkpoint_id: "r-1", session_id: "t" };
+    expect(await ask("POST", "/v1/sessions/s/fork", body, { status: 507 })).toMatchObject({ code: "blobs_full" });
+    expect(await log.getSession("t")).toBeUndefined();
+  });
+});
+
+describe("checkpoints", () => {
+  it("are listed without their states, and read with them", async () => {
+    const { ask, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r", { steps: 2 }));
+    const first = (await ask("GET", "/v1/sessions/s/checkpoints?limit=2")) as { readonly next?: string };
+    expect(first).toMatchObject({ checkpoints: [{ checkpoint_id: "r-2", step: 2 }, { checkpoint_id: "r-1" }] });
+    expect(await ask("GET", `/v1/sessions/s/checkpoints?after=${first.next}`)).toMatchObject({
+      checkpoints: [{ checkpoint_id: "r-0", checkpoint_ns: "", run_id: "r", event_id: 2 }],
+    });
+    expect(await ask("GET", "/v1/sessions/s/checkpoints/r-2")).toMatchObject({
+      step: 2,
+      state: { list: ["item 1", "item 2"], n: 2 },
+    });
+    expect(await ask("GET", "/v1/sessions/s/checkpoints/no", undefined, { status: 404 })).toMatchObject({
+      code: "unknown_checkpoint",
+    });
+  });
+});
+
+describe("what goes wrong in here", () => {
+  it("is told by an id only", async () => {
+    const log = new MemoryLog();
+    log.listSessions = () => Promise.reject(new Error("the secret of the store"));
+    const { ask, reported } = await setServerStage({ log });
+    const refusal = await ask("GET", "/v1/sessions", undefined, { status: 500 });
+    expect(refusal).toMatchObject({ type: "refusal", code: "internal_error", error_id: "error-1" });
+    expect(JSON.stringify(refusal)).not.toContain("secret");
+    expect(reported).toHaveLength(1);
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { isLoomError } from "../../protocol/index.ts";
+import { createGuard, listLoopbackHosts, type Visit } from "./create-guard.ts";
+import { readAsker } from "./read-asker.ts";
+import { isLoopback, readAddress, readProxies } from "./read-proxies.ts";
+
+const HOSTS = new Set([...listLoopbackHosts(10338), "loom.example.com"]);
+const ORIGINS = new Set(["https://app.example.com"]);
+
+interface Case {
+  readonly headers: { readonly [name: string]: string };
+  readonly peer?: string;
+  readonly proxies?: readonly string[];
+  readonly visit?: Partial<Visit>;
+  readonly hosts?: ReadonlySet<string> | undefined;
+}
+
+/** The origin that is told it may read, "" where none is, or the refusal. */
+function judge({ headers, peer, proxies = [], visit, ...rest }: Case): string {
+  const hosts = "hosts" in rest ? rest.hosts : HOSTS;
+  const url = new URL("http://10.1.1.1/v1/sessions");
+  const asker = readAsker({ headers: new Headers(headers), url, peer }, readProxies(proxies));
+  try {
+    return createGuard({ hosts, origins: ORIGINS }).admit(asker, { isPage: false, ...visit }) ?? "";
+  } catch (error) {
+    return isLoomError(error) ? error.code : "thrown";
+  }
+}
+
+const here = { host: "localhost:10338" };
+
+describe("who may come in", () => {
+  const table: [why: string, given: Case, answer: string][] = [
+    ["a program on this machine", { headers: here }, ""],
+    ["by address", { headers: { host: "127.0.0.1:10338" } }, ""],
+    ["by address of version 6", { headers: { host: "[::1]:10338" } }, ""],
+    ["in capitals", { headers: { host: "LOCALHOST:10338" } }, ""],
+    ["a name that was allowed", { headers: { host: "loom.example.com" } }, ""],
+    ["a name of a stranger that leads here", { headers: { host: "evil.example" } }, "forbidden"],
+    ["with our port", { headers: { host: "evil.example:10338" } }, "forbidden"],
+    ["another port of this machine", { headers: { host: "localhost:10339" } }, "forbidden"],
+    ["our name without its port", { headers: { host: "localhost" } }, "forbidden"],
+    ["our name as the beginning of another", { headers: { host: "localhost:10338.evil.example" } }, "forbidden"],
+    ["an allowed name with another port", { headers: { host: "loom.example.com:81" } }, "forbidden"],
+    [
+      "a bare address we were reached at",
+      { headers: { host: "10.0.0.7:10338" }, visit: { local: "10.0.0.7:10338" } },
+      "",
+    ],
+    [
+      "a bare address we were not",
+      { headers: { host: "10.0.0.8:10338" }, visit: { local: "10.0.0.7:10338" } },
+      "forbidden",
+    ],
+    ["any name where nobody cares", { headers: { host: "any.example" }, hosts: undefined }, ""],
+
+    ["our own page", { headers: { ...here, origin: "http://localhost:10338" } }, ""],
+    ["a page of another port", { headers: { ...here, origin: "http://localhost:3000" } }, "forbidden"],
+    ["a page of another scheme", { headers: { ...here, origin: "https://localhost:10338" } }, "forbidden"],
+    ["a page of another site", { headers: { ...here, origin: "https://evil.example" } }, "forbidden"],
+    ["a page of no site", { headers: { ...here, origin: "null" } }, "forbidden"],
+    ["a page that was allowed", { headers: { ...here, origin: "https://app.example.com" } }, "https://app.example.com"],
+    ["nearly one that was", { headers: { ...here, origin: "https://app.example.com.evil.example" } }, "forbidden"],
+    ["one below one that was", { headers: { ...here, origin: "https://x.app.example.com" } }, "forbidden"],
+    [
+      "a page of a stranger's name, its own to it",
+      { headers: { host: "evil.example:10338", origin: "http://evil.example:10338" } },
+      "forbidden",
+    ],
+    ["an image in a page of another site", { headers: { ...here, "sec-fetch-site": "cross-site" } }, "forbidden"],
+    ["an image in a page of another port", { headers: { ...here, "sec-fetch-site": "same-site" } }, "forbidden"],
+    ["an image in our own page", { headers: { ...here, "sec-fetch-site": "same-origin" } }, ""],
+    ["an address typed by hand", { headers: { ...here, "sec-fetch-site": "none" } }, ""],
+    [
+      "a link to the page",
+      { headers: { ...here, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, visit: { isPage: true } },
+      "",
+    ],
+    [
+      "a link to anything else",
+      { headers: { ...here, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" } },
+      "forbidden",
+    ],
+    [
+      "the page in a frame's script",
+      { headers: { ...here, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }, visit: { isPage: true } },
+      "forbidden",
+    ],
+  ];
+  it.each(table)("%s", (_why, given, answer) => {
+    expect(judge(given)).toBe(answer);
+  });
+
+  const told = {
+    host: "localhost:10338",
+    "x-forwarded-for": "203.0.113.9",
+    "x-forwarded-host": "loom.example.com",
+    "x-forwarded-proto": "https",
+    origin: "https://loom.example.com",
+  };
+  const proxied: [why: string, given: Case, answer: string][] = [
+    ["a page by a trusted proxy", { headers: told, peer: "10.0.0.2", proxies: ["10.0.0.0/8"] }, ""],
+    ["the same by one that is not", { headers: told, peer: "192.0.2.1", proxies: ["10.0.0.0/8"] }, "forbidden"],
+    ["the same where none is", { headers: told, peer: "10.0.0.2" }, "forbidden"],
+    ["where nobody knows who connects", { headers: told, proxies: ["10.0.0.0/8"] }, "forbidden"],
+    [
+      "by two proxies",
+      { headers: { ...told, "x-forwarded-for": "203.0.113.9, 10.0.0.3" }, peer: "10.0.0.2", proxies: ["10.0.0.0/8"] },
+      "",
+    ],
+    [
+      "a stranger's name by a proxy",
+      {
+        headers: { ...told, "x-forwarded-host": "evil.example", origin: "https://evil.example" },
+        peer: "10.0.0.2",
+        proxies: ["10.0.0.0/8"],
+      },
+      "forbidden",
+    ],
+    // A page under a name that leads to this machine may write any header; the proxy on it is trusted.
+    [
+      "a stranger's name that says it was ours",
+      { headers: { ...told, host: "evil.example:10338" }, peer: "127.0.0.1", proxies: ["loopback"] },
+      "forbidden",
+    ],
+  ];
+  it.each(proxied)("%s", (_why, given, answer) => {
+    expect(judge(given)).toBe(answer);
+  });
+});
+
+describe("who asks", () => {
+  const ask = (forwarded: string | undefined, peer: string | undefined, proxies: readonly string[]) => {
+    const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
+    return readAsker({ headers, url: new URL("http://h/"), peer }, readProxies(proxies)).address;
+  };
+  it.each<[string | undefined, string | undefined, readonly string[], string | undefined]>([
+    [undefined, "192.0.2.1", [], "192.0.2.1"],
+    ["203.0.113.9", "192.0.2.1", [], "192.0.2.1"],
+    ["203.0.113.9", "10.0.0.1", ["10.0.0.1"], "203.0.113.9"],
+    ["6.6.6.6, 203.0.113.9", "10.0.0.1", ["10.0.0.1"], "203.0.113.9"],
+    ["6.6.6.6, 203.0.113.9, 10.0.0.2", "10.0.0.1", ["10.0.0.0/8"], "203.0.113.9"],
+    ["10.0.0.9, 10.0.0.2", "10.0.0.1", ["10.0.0.0/8"], "10.0.0.9"],
+    ["203.0.113.9:4711", "::ffff:127.0.0.1", ["loopback"], "203.0.113.9"],
+    ["[2001:db8::1]:4711", "::1", ["loopback"], "2001:db8::1"],
+    ["unknown", "127.0.0.1", ["loopback"], undefined],
+    ["203.0.113.9", undefined, ["loopback"], undefined],
+    [undefined, "::ffff:192.0.2.1", [], "192.0.2.1"],
+  ])("forwarded for %s by %s", (forwarded, peer, proxies, address) => {
+    expect(ask(forwarded, peer, proxies)).toBe(address);
+  });
+
+  it("takes the name that the outermost trusted proxy has told", () => {
+    const headers = new Headers({
+      host: "inner:1",
+      "x-forwarded-for": "203.0.113.9, 10.0.0.2",
+      "x-forwarded-host": "forged.example, outer.example, middle.example",
+      "x-forwarded-proto": "https",
+    });
+    const asker = readAsker(
+      { headers, url: new URL("http://inner:1/a?b=1"), peer: "10.0.0.1" },
+      readProxies(["10.0.0.0/8"]),
+    );
+    expect([asker.host, asker.url.href]).toEqual(["outer.example", "https://outer.example/a?b=1"]);
+  });
+
+  it.each(["10.0.0.0/33", "10.0.0.0/x", "proxy.example", "", "10.0.0.0/8/8", "::ffff:10.0.0.0/104"])(
+    "does not trust %s",
+    (text) => {
+      expect(() => readProxies([text])).toThrow(/`trustedProxies`/);
+    },
+  );
+
+  it("knows this machine", () => {
+    expect(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "::ffff:127.0.0.1"].map(isLoopback)).not.toContain(false);
+    expect(["0.0.0.0", "::", "10.0.0.1", "localhost", "128.0.0.1"].map(isLoopback)).not.toContain(true);
+    expect(readAddress("fe80::1%eth0")).toBe("fe80::1");
+  });
+});

@@ -1,0 +1,69 @@
+/**
+ * Who asks, and by which name they have reached us: past the proxies that are trusted, and no further. It knows no rule
+ * about who may.
+ */
+import type { Asker } from "./authorize.ts";
+import { type Proxies, readAddress } from "./read-proxies.ts";
+
+export interface Arrival {
+  readonly headers: Headers;
+  /** As it came in. */
+  readonly url: URL;
+  /** The other end of the connection; undefined where it is not known. */
+  readonly peer: string | undefined;
+}
+
+export interface KnownAsker extends Asker {
+  /** `host` of the connection itself, whatever a proxy says. */
+  readonly directHost: string;
+  /** Host and scheme as whoever asks has written them. */
+  readonly host: string;
+  readonly origin: string;
+}
+
+export function readAsker({ headers, url, peer }: Arrival, proxies: Proxies): KnownAsker {
+  const directHost = (headers.get("host") ?? url.host).toLowerCase();
+  const { address, hops } = findAsker(headers, peer, proxies);
+  const host = pickHop(headers.get("x-forwarded-host"), hops)?.toLowerCase() ?? directHost;
+  const told = pickHop(headers.get("x-forwarded-proto"), hops)?.toLowerCase();
+  const scheme = told === "http" || told === "https" ? told : url.protocol.slice(0, -1);
+  const origin = `${scheme}://${host}`;
+  const seen = URL.parse(url.pathname + url.search, origin) ?? url;
+  return { headers, url: seen, address, directHost, host, origin };
+}
+
+/** The nearest that is no trusted proxy, and how many of those lie before it. */
+function findAsker(
+  headers: Headers,
+  peer: string | undefined,
+  proxies: Proxies,
+): { readonly address: string | undefined; readonly hops: number } {
+  let address = peer === undefined ? undefined : (readAddress(peer) ?? peer);
+  if (address === undefined || !proxies.has(address)) return { address, hops: 0 };
+  const named = splitList(headers.get("x-forwarded-for"));
+  let hops = 1;
+  for (;;) {
+    const next = named.pop();
+    if (next === undefined) return { address, hops };
+    const read = readAddress(next);
+    // What a trusted proxy calls unknown, or something we cannot read, is where our knowledge ends.
+    if (read === undefined) return { address: undefined, hops };
+    address = read;
+    if (!proxies.has(address)) return { address, hops };
+    hops++;
+  }
+}
+
+/** What the outermost trusted proxy has said. Where fewer have spoken, the first who did. */
+function pickHop(header: string | null, hops: number): string | undefined {
+  if (hops === 0) return undefined;
+  const values = splitList(header);
+  return values.at(-hops) ?? values[0];
+}
+
+function splitList(header: string | null): string[] {
+  return (header ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { parseForm } from "../../protocol/form.ts";
+import { readQuery } from "./read-query.ts";
+
+const FORM = parseForm("HTTP#q?s limit?i0,100 score?n follow?b modes?[s kind?=a|b");
+const read = (text: string) => readQuery(FORM, new URLSearchParams(text));
+
+describe("a query", () => {
+  it.each([
+    ["", {}],
+    [
+      "q=a%20b&limit=5&score=0.5&follow=1&modes=x,%20y&kind=a",
+      { q: "a b", limit: 5, score: 0.5, follow: true, modes: ["x", "y"], kind: "a" },
+    ],
+    ["unknown=1&__proto__=2", {}],
+    ["limit=", {}],
+    ["follow", { follow: true }],
+    ["follow=false", { follow: false }],
+    ["follow=0", { follow: false }],
+    ["modes=", { modes: [] }],
+    ["modes=a&modes=b,c", { modes: ["a", "b", "c"] }],
+    ["q=", { q: "" }],
+    ["q=first&q=second", { q: "first" }],
+  ])("%s", (text, query) => {
+    expect(read(text)).toEqual(query);
+  });
+
+  it.each([
+    ["limit=x", "`limit` must be a whole number"],
+    ["limit=101", "`limit` must be a whole number from 0 to 100"],
+    ["limit=1.5", "`limit` must be a whole number"],
+    ["limit=-1", "`limit` must be a whole number"],
+    ["limit=1e2", "`limit` must be a whole number"],
+    ["follow=maybe", "`follow` must be true or false"],
+    ["kind=c", "`kind` must be one of a, b"],
+  ])("refuses %s", (text, message) => {
+    expect(() => read(text)).toThrow(message);
+  });
+
+  it("says what must be there", () => {
+    const form = parseForm("HTTP#url:s");
+    expect(() => readQuery(form, new URLSearchParams())).toThrow("`url` is missing");
+  });
+});

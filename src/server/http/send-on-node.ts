@@ -1,0 +1,34 @@
+/**
+ * Writes an answer with a long body to a connection of Node. One that breaks off breaks the connection, and is never ended
+ * politely: a polite end means that this was all. What broke is reported here and shown to nobody.
+ */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream } from "node:stream/web";
+import type { NodeBindings } from "../api/operation.ts";
+import type { ServerCore } from "../server-core.ts";
+
+/** What a server of Hono on Node takes for: this has been answered. */
+const ALREADY_SENT = { "x-hono-already-sent": "true" };
+
+/** Whether it is better sent so: short ones are sent whole, with their length. */
+export function isLong({ headers, body }: Response): boolean {
+  return body !== null && !(headers.get("content-type") ?? "").startsWith("application/json");
+}
+
+export async function sendOnNode(
+  core: Pick<ServerCore, "report">,
+  response: Response,
+  outgoing: NonNullable<NodeBindings["outgoing"]>,
+): Promise<Response> {
+  const { status, headers, body } = response;
+  outgoing.writeHead(status, Object.fromEntries(headers));
+  outgoing.flushHeaders();
+  try {
+    await pipeline(Readable.fromWeb(body as ReadableStream), outgoing);
+  } catch (error) {
+    // The connection is broken by now. Whoever goes away has done nothing wrong.
+    if ((error as { readonly code?: unknown }).code !== "ERR_STREAM_PREMATURE_CLOSE") core.report(error);
+  }
+  return new Response(null, { headers: ALREADY_SENT });
+}

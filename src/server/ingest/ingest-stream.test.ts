@@ -1,0 +1,133 @@
+// What of an ingest needs no server: how much is read ahead, who holds the session, what a failing log leaves.
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { overrideLog } from "../../../test/log-sessions.ts";
+import { openSession } from "../../engine/index.ts";
+import { type Log, MemoryLog } from "../../log/index.ts";
+import { ingestStream, type IngestOptions } from "./ingest-stream.ts";
+
+const utf8 = new TextEncoder();
+const RUN = [
+  '{"type":"run_start","run_id":"r1"}\n',
+  '{"type":"message_chunk","content":"Hi","id":"think","run_id":"r1"}\n',
+  '{"reply":"Hi","run_id":"r1"}\n',
+];
+
+function ingest(log: Log, pieces: Iterable<string>, options: Partial<IngestOptions> = {}) {
+  const source = pieces[Symbol.iterator]();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const next = source.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(utf8.encode(next.value));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const { signal } = new AbortController();
+  const limits = { maxBytes: 1e9, maxFrameBytes: 1e6, idleMs: 0 };
+  return ingestStream({ log, sessionId: "s", body, signal, ...limits, ...options });
+}
+
+test("no more is read than the log has taken, but for its backlog", async () => {
+  const held = Promise.withResolvers<void>();
+  const log = overrideLog(new MemoryLog(), (memory) => ({
+    append: async (batch) => held.promise.then(() => memory.append(batch)),
+  }));
+  const piece = `{"type":"custom","value":"${"x".repeat(50_000)}","run_id":"r1"}\n`;
+  let pulled = 0;
+  function* speak() {
+    yield RUN[0] as string;
+    for (; pulled < 100; pulled++) yield piece;
+    yield RUN[2] as string;
+  }
+  const going = ingest(log, speak());
+  let before = -1;
+  while (before !== pulled) {
+    before = pulled;
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+  }
+  // Half of a backlog of 1 MiB.
+  expect(pulled).toBeGreaterThan(8);
+  expect(pulled).toBeLessThan(20);
+  held.resolve();
+  expect(await going).toMatchObject({ frames: 102, runs: [{ status: "completed" }] });
+});
+
+test("a body that is refused whole leaves no session behind", async () => {
+  const log = new MemoryLog();
+  await expect(ingest(log, [])).rejects.toMatchObject({ code: "invalid_request" });
+  const details = { rule: "dialect-unknown", line: 1 };
+  await expect(ingest(log, ["what is this\n"])).rejects.toMatchObject({ code: "ingest_invalid", details });
+  expect(await log.listSessions()).toEqual([]);
+});
+
+test("somebody who holds the session and does nothing is waited for; one who has a run is not", async () => {
+  const log = new MemoryLog();
+  const session = await openSession(log, "s", { holder: "another" });
+  await expect(ingest(log, RUN)).rejects.toMatchObject({ code: "lease_held" });
+  const going = ingest(log, RUN, { waitMs: 60_000 });
+  await session.close();
+  expect(await going).toMatchObject({ runs: [{ runId: "r1", status: "completed" }] });
+  const busy = await openSession(log, "s", { holder: "another" });
+  const run = await busy.startRun();
+  const refusal = { code: "run_live", details: { run_id: run.runId } };
+  await expect(ingest(log, RUN, { waitMs: 60_000 })).rejects.toMatchObject(refusal);
+  await busy.close();
+});
+
+test("what a dead process left is ended before; what waits for the user is live", async () => {
+  const log = new MemoryLog();
+  const dead = await openSession(log, "s");
+  const run = await dead.startRun({ runId: "r0" });
+  await dead.close({ run: "leave" });
+  expect(run.runId).toBe("r0");
+  expect(await ingest(log, RUN)).toMatchObject({ runs: [{ runId: "r1" }] });
+  expect(await log.getRun("s", "r0")).toMatchObject({ status: "error", code: "interrupted" });
+  const asking = await openSession(log, "s");
+  const question = await asking.startRun({ runId: "r2" });
+  void question.requestApproval({ callId: "c", name: "send", arguments: {} }).catch(() => undefined);
+  await question.settled();
+  await asking.close();
+  await expect(ingest(log, RUN)).rejects.toMatchObject({ code: "run_live", details: { run_id: "r2" } });
+});
+
+test("times of the sender are kept between the last record and now", async () => {
+  const log = new MemoryLog();
+  const now = Date.now();
+  const at = (ts: number, frame: string) => `{"ts":${ts},${frame.slice(1)}`;
+  const [start = "", chunk = "", reply = ""] = RUN;
+  await ingest(log, [at(1000, start), at(500, chunk), at(now + 1e9, chunk), at(2000, reply)]);
+  const { records } = await log.read("s", { after: 0 });
+  const times = records.map(({ envelope }) => envelope.ts ?? 0);
+  expect(times.slice(0, 2)).toEqual([1000, 1000]);
+  expect(times[2]).toBeGreaterThanOrEqual(now);
+  expect(times[2]).toBeLessThan(now + 1e6);
+  expect(times[3]).toBe(times[2]);
+});
+
+test("a log that fails ends the ingest, and nobody holds the session", async () => {
+  let appends = 0;
+  const log = overrideLog(new MemoryLog(), (memory) => ({
+    append: (batch) => (++appends > 1 ? Promise.reject(new Error("disk")) : memory.append(batch)),
+  }));
+  const reported: unknown[] = [];
+  const report = (error: unknown) => `error-${reported.push(error)}`;
+  async function* speak() {
+    yield RUN[0] as string;
+    await setImmediate();
+    await setImmediate();
+    yield* RUN.slice(1);
+  }
+  const pieces = speak();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await pieces.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(utf8.encode(next.value));
+    },
+  });
+  await expect(ingest(log, [], { body, report })).rejects.toMatchObject({ code: "store_failed" });
+  expect((await log.getSession("s"))?.holder).toBeUndefined();
+});

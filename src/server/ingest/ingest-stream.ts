@@ -1,0 +1,178 @@
+/**
+ * A foreign agent's stream becomes runs of a session: read, checked and written as it comes, so that whoever follows the
+ * session sees it live. It knows no HTTP.
+ *
+ * Invariants:
+ * - A frame that breaks a must of its dialect is not written, nor anything behind it; what came before stays.
+ * - Whatever happens, no run is left live, and nobody holds the session afterwards.
+ * - No more is read than the log has taken, but for its backlog.
+ */
+import { createStreamCheck, type Dialect, issueOfFraming, type StreamCheck } from "../../dialects/index.ts";
+import { type ForeignRun, ForeignSession } from "../../engine/index.ts";
+import type { FrameOutcome, Framing } from "../../framing/index.ts";
+import type { Log } from "../../log/index.ts";
+import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
+import { readBody, streamCut } from "./read-body.ts";
+import { readForeignFrames } from "./read-foreign-frames.ts";
+
+export interface IngestOptions {
+  readonly log: Log;
+  readonly sessionId: string;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly dialect?: Dialect | undefined;
+  readonly framing?: Framing | undefined;
+  readonly whenTaken?: "rename" | "refuse" | undefined;
+  readonly maxBytes: number;
+  readonly maxFrameBytes: number;
+  readonly idleMs: number;
+  /** How long a session is waited for that somebody is about to let go of. */
+  readonly waitMs?: number;
+  /** The sender is gone, or this process is about to be: its reason is what the runs end with. */
+  readonly signal: AbortSignal;
+  readonly report?: (error: unknown) => string;
+}
+
+export interface IngestWarning {
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+}
+
+export interface Ingested {
+  readonly dialect: Dialect;
+  readonly frames: number;
+  readonly runs: readonly ForeignRun[];
+  /** The first of them. */
+  readonly warnings: readonly IngestWarning[];
+  readonly warningCount: number;
+}
+
+const MAX_WARNINGS = 100;
+
+/** Resolves when all is durable; rejects with what stopped it, `ingest_invalid` where the stream was wrong. */
+export async function ingestStream(options: IngestOptions): Promise<Ingested> {
+  const { body, maxBytes, idleMs, maxFrameBytes, dialect, framing } = options;
+  const stop = new AbortController();
+  const intake = new Intake(options, (reason) => stop.abort(reason));
+  const source = readBody(body, { maxBytes, idleMs }, AbortSignal.any([options.signal, stop.signal]));
+  try {
+    for await (const batch of readForeignFrames(source, { dialect, framing, maxFrameBytes }))
+      for (const frame of batch.frames) await intake.take(frame, batch.dialect);
+    return await intake.finish();
+  } catch (thrown) {
+    // The sender who is gone has cut the stream; so has the one whose request was aborted.
+    const error = isLoomError(thrown) ? thrown : options.signal.aborted ? streamCut(thrown) : thrown;
+    throw await intake.fail(error);
+  } finally {
+    await intake.close();
+  }
+}
+
+class Intake {
+  readonly #options: IngestOptions;
+  readonly #stop: (reason: unknown) => void;
+  readonly #warnings: IngestWarning[] = [];
+  #session: ForeignSession | undefined;
+  #check: StreamCheck | undefined;
+  #dialect: Dialect | undefined;
+  #warningCount = 0;
+  #frames = 0;
+  #line = 0;
+
+  constructor(options: IngestOptions, stop: (reason: unknown) => void) {
+    this.#options = options;
+    this.#stop = stop;
+  }
+
+  async take(frame: FrameOutcome, dialect: Dialect): Promise<void> {
+    this.#dialect = dialect;
+    this.#check ??= createStreamCheck(dialect);
+    this.#line = frame.line;
+    const { issues, records } = frame.ok
+      ? this.#check.check(frame.text)
+      : { issues: [issueOfFraming(frame.reason, frame.detail)], records: [] };
+    for (const issue of issues) this.#weigh(issue);
+    for (const record of records) await this.#write(record);
+    this.#frames++;
+  }
+
+  async #write(record: EventRecord): Promise<void> {
+    const session = (this.#session ??= await this.#open());
+    try {
+      await session.take(record);
+    } catch (error) {
+      // What the protocol allows and no log takes: a name too long, an event too large.
+      throw isLoomError(error, "invalid_event", "invalid_name", "event_too_large", "batch_too_large")
+        ? this.#refuse(error.code, error.message)
+        : error;
+    }
+  }
+
+  /** Not before there is something to write: a body that is refused whole leaves no session behind. */
+  async #open(): Promise<ForeignSession> {
+    const { log, sessionId, whenTaken, report, waitMs = 0, signal } = this.#options;
+    const session = await ForeignSession.open(log, sessionId, {
+      waitMs,
+      signal,
+      ...(whenTaken === undefined ? {} : { whenTaken }),
+      ...(report === undefined ? {} : { report }),
+    });
+    session.signal.addEventListener("abort", () => this.#stop(session.signal.reason), { once: true });
+    return session;
+  }
+
+  #weigh({ level, rule, message }: Issue): void {
+    if (level === "error") throw this.#refuse(rule, message);
+    this.#warningCount++;
+    if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push({ line: this.#line, rule, message });
+  }
+
+  #refuse(rule: string, message: string): LoomError {
+    const details = { line: this.#line, rule, accepted: this.#frames };
+    return new LoomError("ingest_invalid", `line ${this.#line}: ${rule}: ${message}`, details);
+  }
+
+  async finish(): Promise<Ingested> {
+    if (this.#dialect === undefined || this.#check === undefined)
+      throw new LoomError("invalid_request", "there is no frame in the body");
+    for (const issue of this.#check.end()) this.#weigh(issue);
+    await this.#session?.end(describe(streamCut()));
+    return {
+      dialect: this.#dialect,
+      frames: this.#frames,
+      runs: this.#session?.runs ?? [],
+      warnings: this.#warnings,
+      warningCount: this.#warningCount,
+    };
+  }
+
+  /** Ends what is live; the error to tell of. */
+  async fail(error: unknown): Promise<unknown> {
+    try {
+      // A stream that stops in the middle of a run, without a word, was cut, whatever its rules call that.
+      const isUnended = this.#check !== undefined && isLoomError(error, "ingest_invalid") && this.#isUnended(error);
+      await this.#session?.end(describe(isUnended ? streamCut() : error));
+    } catch (cause) {
+      // What could not be written is ended by whoever opens the session next.
+      this.#options.report?.(cause);
+    }
+    return error;
+  }
+
+  #isUnended({ details }: LoomError): boolean {
+    return details["rule"] === this.#dialect?.unended.name;
+  }
+
+  async close(): Promise<void> {
+    await this.#session?.close();
+  }
+}
+
+function describe(error: unknown): { readonly message: string; readonly code: string; readonly recoverable: boolean } {
+  const isOurs = isLoomError(error);
+  return {
+    message: isOurs ? error.message : "the stream could not be taken in",
+    code: isOurs ? error.code : "internal_error",
+    recoverable: !isLoomError(error, "ingest_invalid"),
+  };
+}

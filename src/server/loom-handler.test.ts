@@ -1,0 +1,211 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { agent } from "../agents/index.ts";
+import { DIALECT_NAMES } from "../dialects/index.ts";
+import { MemoryLog } from "../log/index.ts";
+import { ScriptedModel } from "../models/testing.ts";
+import { createPrometheusObserver } from "../observe/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import type { LoomHandlerOptions } from "./handler-options.ts";
+import { createLoomHandler, type LoomHandler } from "./loom-handler.ts";
+
+function createHandler(options: Partial<LoomHandlerOptions> = {}): LoomHandler {
+  const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
+  const handler = createLoomHandler({ log: new MemoryLog(), agents, ...options });
+  onTestFinished(() => handler.close({ graceMs: 0 }));
+  return handler;
+}
+
+const HERE = "http://127.0.0.1:10338";
+const ask = (handler: LoomHandler, path: string, init?: RequestInit): Promise<Response> =>
+  handler.fetch(new Request(HERE + path, init));
+
+async function refusalOf(response: Response): Promise<readonly unknown[]> {
+  const { type, code } = (await response.json()) as { readonly type: unknown; readonly code: unknown };
+  return [response.status, type, code];
+}
+
+describe("the doors of the server itself", () => {
+  it("tell whether it lives and what it is", async () => {
+    const handler = createHandler();
+    expect(await (await ask(handler, "/healthz")).json()).toEqual({ status: "ok" });
+    expect(await (await ask(handler, "/version")).json()).toMatchObject({
+      name: "loom-agent",
+      dialects: DIALECT_NAMES,
+    });
+    expect(await (await ask(handler, "/openapi.json")).json()).toMatchObject({ openapi: "3.1.0" });
+  });
+
+  it("tell whether it takes work, and why not", async () => {
+    const log = new MemoryLog();
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+    vi.spyOn(log, "listOrphans").mockReturnValueOnce(promise);
+    const onError = vi.fn();
+    const handler = createHandler({ log, onError });
+    const early = await ask(handler, "/readyz");
+    expect([early.status, await early.json()]).toEqual([
+      503,
+      { status: "not_ready", reasons: ["the server is looking for runs that were left"] },
+    ]);
+    resolve([]);
+    await handler.ready;
+    const ready = await ask(handler, "/readyz");
+    expect([ready.status, await ready.json()]).toEqual([200, { status: "ready", reasons: [] }]);
+    vi.spyOn(log, "listSessions").mockRejectedValueOnce(new Error("disk on fire at /secret"));
+    const broken = await ask(handler, "/readyz");
+    const text = await broken.text();
+    expect([broken.status, text]).toEqual([503, expect.stringContaining("the store cannot be read")]);
+    expect(text).not.toContain("secret");
+    expect(onError).toHaveBeenCalledOnce();
+    await handler.close({ graceMs: 0 });
+    const closing = await ask(handler, "/readyz");
+    expect([closing.status, await closing.json()]).toMatchObject([503, { reasons: ["the server is about to stop"] }]);
+  });
+
+  it("show metrics where there are some", async () => {
+    expect(await refusalOf(await ask(createHandler(), "/metrics"))).toEqual([404, "refusal", "not_found"]);
+    const { register } = await createPrometheusObserver();
+    const response = await ask(createHandler({ register }), "/metrics");
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("loom_")]);
+  });
+
+  it("fetch images of elsewhere, unless told not to", async () => {
+    const path = "/v1/images?url=http%3A%2F%2Fa.example%2Fa.png";
+    expect((await ask(createHandler(), path)).status).not.toBe(404);
+    expect(await refusalOf(await ask(createHandler({ images: false }), path))).toEqual([404, "refusal", "not_found"]);
+  });
+
+  it("have a page, where there is one", async () => {
+    expect(await refusalOf(await ask(createHandler(), "/"))).toEqual([404, "refusal", "not_found"]);
+    const page = (): Response => new Response("<p>Hello.", { headers: { "referrer-policy": "same-origin" } });
+    const handler = createHandler({ page, basePath: "/agents" });
+    for (const path of ["/agents", "/agents/", "/"]) {
+      const response = await ask(handler, path);
+      expect([await response.text(), response.headers.get("referrer-policy")]).toEqual(["<p>Hello.", "same-origin"]);
+    }
+  });
+});
+
+describe("requests", () => {
+  it("have an answer whatever they ask", async () => {
+    const handler = createHandler();
+    expect(await refusalOf(await ask(handler, "/nothing/here"))).toEqual([404, "refusal", "not_found"]);
+    expect(await refusalOf(await ask(handler, "/v1/ws"))).toEqual([426, "refusal", "unsupported"]);
+    const wrong = await ask(handler, "/version", { method: "DELETE" });
+    expect([wrong.headers.get("allow"), ...(await refusalOf(wrong))]).toEqual([
+      "GET, HEAD, OPTIONS",
+      405,
+      "refusal",
+      "unsupported",
+    ]);
+    expect(await refusalOf(await ask(handler, "/v1/sessions/%E4%A/blobs"))).toEqual([400, "refusal", "invalid_name"]);
+    const options = await ask(handler, "/version", { method: "OPTIONS" });
+    expect([options.status, options.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
+    const head = await ask(handler, "/version", { method: "HEAD" });
+    expect([head.status, head.headers.get("content-type"), await head.text()]).toEqual([200, "application/json", ""]);
+  });
+
+  it("bear names, and so do their answers", async () => {
+    const handler = createHandler();
+    const named = await ask(handler, "/healthz", { headers: { "x-request-id": "abc-1.2:3" } });
+    expect(named.headers.get("x-request-id")).toBe("abc-1.2:3");
+    for (const bad of ["a b", "x".repeat(65), "<script>"]) {
+      const { headers } = await ask(handler, "/nothing", { headers: { "x-request-id": bad } });
+      expect(headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+    }
+    expect(Object.fromEntries(named.headers)).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "same-origin",
+      "referrer-policy": "no-referrer",
+    });
+    expect(named.headers.has("x-powered-by")).toBe(false);
+  });
+
+  it("are asked about before they are heard", async () => {
+    const authorize = vi.fn(({ action }: { readonly action: string }) => {
+      if (action === "blobs.read") throw new LoomError("unauthorized", "who are you?");
+      if (action === "metrics.read") throw new Error("password: secret");
+    });
+    const onError = vi.fn();
+    const handler = createHandler({ authorize, onError });
+    expect(await refusalOf(await ask(handler, "/v1/sessions/s%2F1/blobs"))).toEqual([401, "refusal", "unauthorized"]);
+    expect(authorize.mock.lastCall).toMatchObject([{ action: "blobs.read", session: "s/1" }]);
+    const broken = await ask(handler, "/metrics");
+    const refusal = (await broken.json()) as { readonly error_id: string };
+    expect([broken.status, refusal]).toMatchObject([500, { code: "internal_error", error_id: refusal.error_id }]);
+    expect(JSON.stringify(refusal)).not.toContain("secret");
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ message: "password: secret" }),
+      refusal.error_id,
+    );
+  });
+
+  it("of other sites are answered where they may", async () => {
+    const handler = createHandler({ origins: ["https://app.example.com"] });
+    const good = await ask(handler, "/version", { headers: { origin: "https://app.example.com" } });
+    expect(Object.fromEntries(good.headers)).toMatchObject({
+      "access-control-allow-origin": "https://app.example.com",
+      "access-control-expose-headers": "loom-cursor, x-request-id, retry-after",
+      vary: "origin",
+    });
+    const bad = await ask(handler, "/version", { headers: { origin: "https://evil.example" } });
+    expect(bad.headers.has("access-control-allow-origin")).toBe(false);
+    expect([bad.headers.get("vary"), ...(await refusalOf(bad))]).toEqual(["origin", 403, "refusal", "forbidden"]);
+    const preflight = {
+      method: "OPTIONS",
+      headers: { origin: "https://app.example.com", "access-control-request-method": "POST" },
+    };
+    const asked = await ask(handler, "/v1/sessions/a/blobs", preflight);
+    expect([asked.status, asked.headers.get("access-control-allow-methods")]).toEqual([
+      204,
+      "POST, GET, HEAD, OPTIONS",
+    ]);
+    expect(asked.headers.get("access-control-allow-headers")).toContain("last-event-id");
+    expect((await ask(handler, "/version")).headers.get("vary")).toBe("origin");
+  });
+
+  it("that begin something are not taken by a server that stops", async () => {
+    const handler = createHandler();
+    await handler.close({ graceMs: 0 });
+    const response = await ask(handler, "/v1/sessions/a/blobs", { method: "POST", body: "x" });
+    expect([response.headers.get("retry-after"), ...(await refusalOf(response))]).toEqual([
+      "1",
+      503,
+      "refusal",
+      "shutting_down",
+    ]);
+    expect((await ask(handler, "/healthz")).status).toBe(200);
+    await handler.close();
+  });
+});
+
+describe("options", () => {
+  it.each<[Partial<Record<keyof LoomHandlerOptions, unknown>> & { readonly [name: string]: unknown }, string]>([
+    [{ log: undefined }, "`log` is missing"],
+    [{ log: {} }, "`log` must be a log"],
+    [{ agents: {} }, "a server needs an agent"],
+    [{ origins: ["https://app.example.com/"] }, "`origins` must be a list of exact origins"],
+    [{ origins: ["*"] }, "`origins` must be"],
+    [{ origins: ["null"] }, "`origins` must be"],
+    [{ hosts: ["http://example.com"] }, "`hosts` must be a list of hosts"],
+    [{ hosts: ["*.example.com/"] }, "`hosts` must be"],
+    [{ trustedProxies: ["everybody"] }, "`trustedProxies` must be"],
+    [{ basePath: "agents" }, "`basePath` must be a path"],
+    [{ basePath: "/a/../b" }, "`basePath` must be a path"],
+    [{ limits: { maxBodyBytes: -1 } }, "`limits.maxBodyBytes` must be a whole number from 1 on, not -1"],
+    [{ limits: { maxBody: 1 } }, "there is no limit `maxBody`"],
+    [{ orgins: [] }, "a server has no option `orgins`"],
+    [{ debug: "yes" }, "`debug` must be true or false"],
+    [{ page: "<p>" }, "`page` must be a function"],
+  ])("%o", (options, message) => {
+    const agents = { main: agent({ model: new ScriptedModel([]) }) };
+    expect(() => createLoomHandler({ log: new MemoryLog(), agents, ...options } as never)).toThrow(message);
+  });
+
+  it("are taken where they are good", () => {
+    createHandler({
+      hosts: ["example.com", "LOCALHOST:3000", "[::1]:80"],
+      basePath: "/a/b/",
+      origins: ["http://a.example:81"],
+    });
+  });
+});

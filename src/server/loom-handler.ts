@@ -1,0 +1,159 @@
+/**
+ * The whole server as a handler: functions that somebody's server calls, be it on Node or anywhere else where there are
+ * Request and Response. It listens nowhere itself, and closes neither the log nor the blobs it was given.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { ErrorReporter } from "../engine/index.ts";
+import { createCallbackObserver } from "../observe/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { OPERATIONS } from "./api/operations.ts";
+import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
+import { allowAll } from "./guard/authorize.ts";
+import { createGuard } from "./guard/create-guard.ts";
+import { readProxies } from "./guard/read-proxies.ts";
+import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
+import { admitUpgrade } from "./http/admit-upgrade.ts";
+import { answerRequest, type Entrance } from "./http/answer-request.ts";
+import { createApp } from "./http/create-app.ts";
+import { findWholeUrl, readNodeBindings } from "./http/node-bindings.ts";
+import { refuseRequest } from "./http/refuse-request.ts";
+import { isLong, sendOnNode } from "./http/send-on-node.ts";
+import { readBasePath } from "./http/strip-base.ts";
+import { readPackageVersion } from "./read-package-version.ts";
+import { createRunDesk } from "./runs/create-run-desk.ts";
+import type { ServerCore } from "./server-core.ts";
+import { readLimits } from "./server-limits.ts";
+import { createSockets } from "./sockets/create-sockets.ts";
+import { createStreams } from "./streams/create-streams.ts";
+
+export interface CloseHandlerOptions {
+  /** How long runs may go on; the limit `graceMs` when absent. */
+  readonly graceMs?: number;
+}
+
+export interface LoomHandler {
+  /** Anywhere: `Bun.serve`, a route of Hono or Next. On Node with Hono, hand on its `env`, so that streams go straight out. */
+  readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
+  /** On Node: `createServer(handler.listener)`, `app.use("/agents", handler.listener)` in Express. */
+  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+  /** On Node, for the event `upgrade`. False where the path is not ours: then nothing was done. */
+  readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
+  /** When what other processes left has been looked through. Until then it works, and says that it is not ready. */
+  readonly ready: Promise<void>;
+  /** Takes no more runs, lets those that go on end within the time, tells readers to come back, and lets go of sessions. */
+  close(options?: CloseHandlerOptions): Promise<void>;
+}
+
+const SOCKET_PATHS: ReadonlySet<string> = new Set(["/v1/ws", "/agentOS/v1/ws_stream"]);
+
+export function createLoomHandler(options: LoomHandlerOptions): LoomHandler {
+  const { hosts } = options;
+  checkHandlerOptions(options);
+  return buildHandler(options, hosts === undefined ? undefined : readHosts(hosts));
+}
+
+export function readHosts(hosts: readonly string[]): Set<string> {
+  return new Set(hosts.map((host) => host.toLowerCase()));
+}
+
+/** With the names by which it may be asked; a server of its own learns them only when it listens. */
+export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<string> | undefined): LoomHandler {
+  const { origins = [], trustedProxies = [], page, images = true } = options;
+  const closing = new AbortController();
+  const state = { isReady: false };
+  const reporter = new ErrorReporter(options.onError);
+  const report = (error: unknown): string => reporter.report(error);
+  const { callbacks = [] } = options;
+  const told = callbacks.length === 0 ? undefined : createCallbackObserver(callbacks, { onError: report });
+  const observers = [...(options.observers ?? []), ...(told === undefined ? [] : [told])];
+  const core = createCore({ ...options, observers }, { closing: closing.signal, report, isReady: () => state.isReady });
+  const operations = images ? OPERATIONS : OPERATIONS.filter(({ action }) => action !== "images.read");
+  const entrance: Entrance = {
+    core,
+    app: createApp(core, { operations, page, socketPaths: SOCKET_PATHS }),
+    guard: createGuard({ hosts, origins: new Set(origins) }),
+    proxies: readProxies(trustedProxies),
+    variesByOrigin: origins.length > 0,
+  };
+  const sockets = createSockets(core);
+  const fetch = (request: Request, env?: unknown): Promise<Response> => answerRequest(entrance, request, env);
+  const listen = createListener(core, fetch);
+  const ready = core.runs.start().then(() => void (state.isReady = true));
+  // Whoever does not wait for it learns it from `/readyz`.
+  ready.catch((error: unknown) => core.report(error));
+  let closed: Promise<void> | undefined;
+  const close = async ({ graceMs = core.limits.graceMs }: CloseHandlerOptions): Promise<void> => {
+    closing.abort();
+    await core.runs.close({ graceMs });
+    await core.streams.close();
+    await sockets.close();
+    await told?.flush();
+    told?.close();
+  };
+  return {
+    fetch,
+    listener: listen,
+    upgrade(incoming, socket, head) {
+      const asker = admitUpgrade(entrance, incoming, socket, SOCKET_PATHS);
+      if (asker === undefined) return false;
+      return asker === "refused" || sockets.upgrade(incoming, socket, head, asker);
+    },
+    ready,
+    close: (how = {}) => (closed ??= close(how)),
+  };
+}
+
+function createCore(
+  options: LoomHandlerOptions,
+  own: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
+): ServerCore {
+  const { log, agents, defaultAgent, blobs, authorize = allowAll, meter, register, onError, debug = false } = options;
+  const { observers = [] } = options;
+  const limits = readLimits(options.limits);
+  const basePath = readBasePath(options.basePath);
+  return {
+    log,
+    limits,
+    streams: createStreams({ log, limits, meter, onError: own.report }),
+    runs: createRunDesk({
+      ...options.runs,
+      log,
+      agents,
+      observers,
+      ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
+      ...(defaultAgent === undefined ? {} : { defaultAgent }),
+      ...(onError === undefined ? {} : { onError }),
+    }),
+    blobs,
+    authorize,
+    meter,
+    register,
+    basePath,
+    version: readPackageVersion(),
+    isDebug: debug,
+    ...own,
+  };
+}
+
+function createListener(core: ServerCore, fetch: LoomHandler["fetch"]): LoomHandler["listener"] {
+  const answer = async (request: Request, env: unknown): Promise<Response> => {
+    const response = await fetch(request, env);
+    const { outgoing } = readNodeBindings(env);
+    return outgoing !== undefined && isLong(response) ? sendOnNode(core, response, outgoing) : response;
+  };
+  const listen = getRequestListener(answer, {
+    overrideGlobalObjects: false,
+    errorHandler: () =>
+      refuseRequest(core, new LoomError("invalid_request", "the address or the host is not well written")),
+  });
+  return (incoming, outgoing) => {
+    const url = incoming.url;
+    const whole = findWholeUrl(incoming, core.basePath);
+    // It is read at once. Whoever mounted us goes on with what they had made of it.
+    if (whole !== undefined) incoming.url = whole;
+    void listen(incoming, outgoing).catch((error: unknown) => core.report(error));
+    if (whole !== undefined && url !== undefined) incoming.url = url;
+  };
+}

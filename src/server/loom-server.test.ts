@@ -1,0 +1,233 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as askHttp } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { WebSocket } from "ws";
+import { agent } from "../agents/index.ts";
+import { MemoryLog } from "../log/index.ts";
+import { ScriptedModel } from "../models/testing.ts";
+import { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
+
+async function start(options: Partial<LoomServerOptions> = {}): Promise<LoomServer> {
+  const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
+  const server = await startLoomServer({ log: new MemoryLog(), agents, port: 0, ...options });
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  return server;
+}
+
+/** With any Host and any headers, which `fetch` does not allow. */
+async function ask(server: LoomServer, path: string, headers: { readonly [name: string]: string } = {}) {
+  const asked = askHttp({
+    port: server.port,
+    host: "127.0.0.1",
+    path,
+    headers: { host: `localhost:${server.port}`, ...headers },
+  });
+  asked.end();
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+/** What comes back for raw bytes, to the end of the connection. */
+async function speak(port: number, ...parts: readonly string[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  for (const part of parts) socket.write(part);
+  let said = "";
+  socket.on("error", () => undefined).on("data", (bytes: Buffer) => (said += bytes.toString()));
+  await once(socket, "close");
+  return said;
+}
+
+async function open(server: LoomServer, path: string, options: object = {}): Promise<number | "open"> {
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}${path}`, options);
+  onTestFinished(() => socket.terminate());
+  return new Promise((resolve) => {
+    socket.on("open", () => resolve("open"));
+    socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0));
+    socket.on("error", () => resolve(0));
+  });
+}
+
+describe("a server of its own", () => {
+  it("answers on this machine, under the names of this machine", async () => {
+    const server = await start({ basePath: "/loom" });
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}/loom`);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect((await ask(server, "/loom/healthz")).status).toBe(200);
+    expect((await ask(server, "/healthz")).status).toBe(200);
+    const { headers } = await ask(server, "/version");
+    expect(headers["x-content-type-options"]).toBe("nosniff");
+    expect(headers["x-request-id"]).toMatch(/./);
+    expect(headers["x-powered-by"]).toBeUndefined();
+  });
+
+  it("is not asked under a name of somebody else that leads here", async () => {
+    const server = await start({ hosts: ["loom.example.com"] });
+    const host = `evil.example:${server.port}`;
+    const refused = await ask(server, "/version", { host, origin: `http://${host}` });
+    expect([refused.status, refused.body]).toEqual([403, expect.stringContaining("forbidden")]);
+    expect((await ask(server, "/version", { host: "loom.example.com" })).status).toBe(200);
+    expect(await open(server, "/v1/ws", { headers: { host }, origin: `http://${host}` })).toBe(403);
+  });
+
+  it("opens sockets for those who may", async () => {
+    const server = await start();
+    const origin = `http://127.0.0.1:${server.port}`;
+    expect(await open(server, "/v1/ws")).toBe("open");
+    expect(await open(server, "/v1/ws", { origin })).toBe("open");
+    expect(await open(server, "/agentOS/v1/ws_stream", { origin })).toBe("open");
+    expect(await open(server, "/v1/ws", { origin: "https://evil.example" })).toBe(403);
+    expect(await open(server, "/v1/ws", { origin: "null" })).toBe(403);
+    expect(await open(server, "/elsewhere")).toBe(404);
+  });
+
+  it("finds sockets behind a proxy that has taken the base away, or has not", async () => {
+    const server = await start({ basePath: "/loom" });
+    expect(await open(server, "/loom/v1/ws")).toBe("open");
+    expect(await open(server, "/v1/ws")).toBe("open");
+  });
+
+  it("does not wait for one who never ends a head, nor read one without end", async () => {
+    const server = await start({ limits: { headersTimeoutMs: 60, maxHeaderBytes: 2048 } });
+    const dribbled = speak(server.port, "GET /healthz HTTP/1.1\r\nhost: loc");
+    const long = speak(server.port, `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(4000)}\r\n\r\n`);
+    expect(await dribbled).toContain(" 408 ");
+    expect(await long).toContain(" 431 ");
+    expect((await ask(server, "/healthz")).status).toBe(200);
+  });
+
+  it("answers what is badly written", async () => {
+    const server = await start();
+    expect(await speak(server.port, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n")).toContain(" 400 ");
+    const odd = await speak(server.port, "GET /a\\b HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n");
+    expect(odd).toMatch(/ 40[03] /);
+    expect(odd).not.toMatch(/\n\s+at /);
+  });
+
+  it("has so many connections and no more", async () => {
+    const server = await start({ limits: { maxConnections: 1 } });
+    const first = connect(server.port, "127.0.0.1");
+    onTestFinished(() => void first.destroy());
+    await once(first, "connect");
+    first.write(`GET /healthz HTTP/1.1\r\nhost: localhost:${server.port}\r\n\r\n`);
+    await once(first, "data");
+    const second = connect(server.port, "127.0.0.1").on("error", () => undefined);
+    await once(second, "close");
+    expect(second.bytesRead).toBe(0);
+  });
+
+  it("says why it does not begin", async () => {
+    const server = await start();
+    await expect(start({ port: server.port })).rejects.toMatchObject({
+      code: "listen_failed",
+      message: `cannot listen on 127.0.0.1:${server.port}: another program listens there already`,
+    });
+    await expect(start({ host: "0.0.0.0" })).rejects.toThrow("`allowPublic: true`");
+    await expect(start({ port: 70_000 })).rejects.toThrow("`port` must be a whole number from 0 to 65535, not 70000");
+    await expect(start({ host: "203.0.113.1", allowPublic: true })).rejects.toMatchObject({ code: "listen_failed" });
+    await expect(start({ trustedProxies: ["x"] })).rejects.toThrow("`trustedProxies`");
+  });
+
+  it("can be told to be reached from elsewhere, and is still asked by known names only", async () => {
+    const server = await start({ host: "0.0.0.0", allowPublic: true });
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+    expect((await ask(server, "/healthz")).status).toBe(200);
+    expect((await ask(server, "/healthz", { host: `other.example:${server.port}` })).status).toBe(403);
+  });
+
+  it("stops in good order, whoever is connected", async () => {
+    const server = await start({ limits: { closeMs: 50 } });
+    const socket = new WebSocket(`ws://127.0.0.1:${server.port}/v1/ws`);
+    await once(socket, "open");
+    const idle = connect(server.port, "127.0.0.1");
+    await once(idle, "connect");
+    const gone = once(idle, "close");
+    const closed = once(socket, "close");
+    await server.close({ graceMs: 0 });
+    expect((await closed)[0]).toBe(1012);
+    await gone;
+    await expect(fetch(server.url)).rejects.toThrow("fetch failed");
+    await server.close();
+  });
+
+  it("breaks off what breaks, and tells nobody but its owner why", async () => {
+    const onError = vi.fn<(error: unknown) => void>();
+    const shown = vi.spyOn(console, "error");
+    const page = (): Response => {
+      let pulls = 0;
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+        if (pulls++ === 0) controller.enqueue(new TextEncoder().encode("half"));
+        else controller.error(new Error("secret"));
+      };
+      return new Response(new ReadableStream({ pull }), { headers: { "content-type": "text/plain" } });
+    };
+    const server = await start({ page, onError });
+    const broken = fetch(server.url).then((response) => response.text());
+    await expect(broken).rejects.toThrow("terminated");
+    expect(onError.mock.lastCall?.[0]).toMatchObject({ message: "secret" });
+    expect(shown).not.toHaveBeenCalled();
+    const raw = await speak(
+      server.port,
+      `GET / HTTP/1.1\r\nhost: localhost:${server.port}\r\nconnection: close\r\n\r\n`,
+    );
+    expect(raw).toMatch(/ 200 /);
+    expect(raw).not.toContain("secret");
+    expect(raw.endsWith("0\r\n\r\n")).toBe(false);
+  });
+
+  it("lets a run end that goes on, and its readers see the end", async () => {
+    const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+    const model = new ScriptedModel([{ text: "The end.", chunk: 100, until }]);
+    const server = await start({ agents: { main: agent({ model }) } });
+    const stream = await chat(server);
+    const reader = stream.body?.getReader();
+    await reader?.read();
+    const closed = server.close({ graceMs: 10_000 });
+    // A connection from before may still ask.
+    const refused = await server.handler.fetch(
+      new Request(`${server.url}/api/chat`, { method: "POST", body: '{"content":"And I?"}' }),
+    );
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code: "shutting_down" }]);
+    goOn();
+    expect(await readRest(reader)).toContain("The end.");
+    await closed;
+  });
+
+  it("leaves a run that goes on for too long, and its readers know where to go on", async () => {
+    const log = new MemoryLog();
+    const model = new ScriptedModel([{ text: "Never.", until: new Promise(() => undefined) }]);
+    const first = await start({ log, agents: { main: agent({ model }) } });
+    const stream = await chat(first);
+    const reader = stream.body?.getReader();
+    const beginning = new TextDecoder().decode((await reader?.read())?.value);
+    const cursor = /^id: (\S+)$/m.exec(beginning)?.[1] ?? "";
+    await first.close({ graceMs: 0 });
+    const rest = await readRest(reader);
+    expect(rest).not.toContain("session_end");
+    const second = await start({ log });
+    await second.handler.ready;
+    const resumed = await fetch(`${second.url}/v1/sessions/s1/events?dialect=engine`, {
+      headers: { "last-event-id": cursor },
+    });
+    expect([resumed.status, resumed.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    await resumed.body?.cancel();
+  });
+});
+
+function chat(server: LoomServer): Promise<Response> {
+  const body = JSON.stringify({ session_id: "s1", content: "Hello?" });
+  return fetch(`${server.url}/api/chat`, { method: "POST", headers: { "content-type": "application/json" }, body });
+}
+
+/** To its end, polite or not. */
+async function readRest(reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<string> {
+  let rest = "";
+  try {
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read())
+      rest += new TextDecoder().decode(read.value);
+  } catch {
+    rest += "(broken off)";
+  }
+  return rest;
+}

@@ -1,0 +1,36 @@
+/** The control protocol on a WebSocket: what `ControlConnection` knows of neither, the socket and the server around it. */
+import type { Asker } from "../guard/authorize.ts";
+import type { ServerCore } from "../server-core.ts";
+import { ControlConnection } from "./control-connection.ts";
+import type { Peer } from "./create-sockets.ts";
+import { createSocketHost } from "./socket-host.ts";
+import type { SocketWriter } from "./socket-writer.ts";
+import { describeClose } from "./describe-close.ts";
+
+export function openControlPeer(core: ServerCore, writer: SocketWriter, asker: Asker): Peer {
+  const { limits, streams, meter } = core;
+  const connection = new ControlConnection({
+    ...createSocketHost(core),
+    streams,
+    meter,
+    send: (text) => void writer.writeText(text),
+    sendBytes: (messages) => void writer.write(messages),
+    hasRoom: () => writer.hasRoom,
+    ready: () => new Promise((resolve) => writer.whenRoom(resolve)),
+    authorize: (action, session) => core.authorize({ asker, action, session }),
+    onClose: (why) => {
+      const { code, reason } = describeClose(why);
+      writer.close(code, reason);
+    },
+    maxSubscriptions: limits.maxSubscriptions,
+    maxInboundLength: limits.maxInboundLength,
+    heartbeatMs: limits.heartbeatMs,
+  });
+  return {
+    receive: (text) => connection.receive(text),
+    receiveBinary: () => connection.receiveBinary(),
+    // Every message of frames has said it.
+    place: "",
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,117 @@
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import fc from "fast-check";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { encodeTextMessage } from "./encode-text-message.ts";
+import { SocketWriter } from "./socket-writer.ts";
+
+/** The two ends of one socket. */
+async function connect(maxBytes = 1024 * 1024) {
+  const http = createServer();
+  const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  const served = Promise.withResolvers<{ ws: WebSocket; socket: Socket; writer: SocketWriter }>();
+  http.on("upgrade", (request, socket: Socket, head) =>
+    wss.handleUpgrade(request, socket, head, (ws) =>
+      served.resolve({ ws, socket, writer: new SocketWriter(ws, socket, maxBytes) }),
+    ),
+  );
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const client = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  const texts: string[] = [];
+  const pings: string[] = [];
+  client.on("message", (data: Buffer) => texts.push(data.toString()));
+  client.on("ping", (data: Buffer) => pings.push(data.toString()));
+  client.on("error", () => undefined);
+  onTestFinished(async () => {
+    client.terminate();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  });
+  return { ...(await served.promise), client, texts, pings };
+}
+
+it("keeps the order with what `ws` itself writes, whatever is written when", async () => {
+  const { ws, writer, texts, pings } = await connect();
+  const step = fc.oneof(
+    fc.record({ by: fc.constantFrom("bytes", "ws"), size: fc.constantFrom(0, 1, 125, 126, 4000, 65_535, 65_536) }),
+    fc.record({ by: fc.constantFrom("ping", "turn"), size: fc.constant(0) }),
+  );
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const said: string[] = [];
+      const pinged: string[] = [];
+      texts.length = pings.length = 0;
+      for (const { by, size } of steps) {
+        const text = `${count++} ${"é".repeat(size / 2)}`;
+        if (by === "turn") await new Promise((resolve) => setImmediate(resolve));
+        else if (by === "ping") {
+          pinged.push(text);
+          ws.ping(text);
+        } else {
+          said.push(text);
+          if (by === "ws") ws.send(text);
+          else writer.write(encodeTextMessage(text));
+        }
+      }
+      ws.ping("end");
+      await vi.waitFor(() => expect(pings.at(-1)).toBe("end"), { interval: 1 });
+      expect(texts).toEqual(said);
+      expect(pings).toEqual([...pinged, "end"]);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it("writes what comes in one turn in one go", async () => {
+  const { socket, writer, texts } = await connect();
+  const sent = vi.spyOn(socket as unknown as { _writev(...given: unknown[]): void }, "_writev");
+  for (let n = 0; n < 10; n++) writer.writeText(`${n}`);
+  await vi.waitFor(() => expect(texts).toHaveLength(10));
+  expect(sent).toHaveBeenCalledOnce();
+});
+
+it("is full once more waits than the limit, until all of it is gone", async () => {
+  const limit = 200_000;
+  const { client, socket, writer, texts } = await connect(limit);
+  client.pause();
+  const message = encodeTextMessage("x".repeat(50_000));
+  let written = 0;
+  for (; written < 1000 && writer.write(message); written++)
+    if (written % 4 === 3) await new Promise((resolve) => setImmediate(resolve));
+  expect(writer.hasRoom).toBe(false);
+  expect(socket.writableLength).toBeLessThanOrEqual(limit + message.length);
+  const hasRoom = vi.fn();
+  writer.whenRoom(hasRoom);
+  expect(hasRoom).not.toHaveBeenCalled();
+  client.resume();
+  await vi.waitFor(() => expect(hasRoom).toHaveBeenCalledOnce());
+  expect(writer.hasRoom).toBe(true);
+  await vi.waitFor(() => expect(texts).toHaveLength(written + 1));
+});
+
+it("lets nobody wait for a socket that is gone, and writes nothing to it", async () => {
+  const { ws, client, writer, texts } = await connect(1000);
+  client.pause();
+  while (writer.write(encodeTextMessage("x".repeat(500_000))));
+  const hasRoom = vi.fn();
+  writer.whenRoom(hasRoom);
+  ws.terminate();
+  writer.release();
+  expect(hasRoom).toHaveBeenCalledOnce();
+  expect(writer.writeText("more")).toBe(true);
+  client.resume();
+  await vi.waitFor(() => expect(client.readyState).toBe(client.CLOSED));
+  expect(texts).not.toContain("more");
+});
+
+it("says what follows a close to nobody, and cuts a reason that is too long to its first word", async () => {
+  const { client, writer, texts } = await connect();
+  const closed = new Promise((resolve) => client.once("close", (code, reason) => resolve([code, reason.toString()])));
+  writer.writeText("before");
+  writer.close(1013, `backlog_full after=${"x".repeat(200)}`);
+  writer.writeText("after");
+  expect(await closed).toEqual([1013, "backlog_full"]);
+  expect(texts).toEqual(["before"]);
+});

@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  gather,
+  interleavedSessionArbitrary,
+  mixedSessionArbitrary,
+  statefulSessionArbitrary,
+} from "../../../test/log-sessions.ts";
+import { createEntry, describeHolder, MemoryLog, openStream, type StreamFrame } from "../../log/index.ts";
+import type { StampedRecord } from "../../protocol/index.ts";
+import { SERVER_LIMITS } from "../server-limits.ts";
+import { createStreams } from "./create-streams.ts";
+import type { Reader, ReadRequest, Streams } from "./reader.ts";
+
+const LONG = process.env["LOOM_LONG"] === "1";
+
+const VIEWS: readonly Pick<ReadRequest, "dialect" | "modes" | "followSession">[] = [
+  { dialect: "loom" },
+  { dialect: "loom", modes: ["messages", "values"] },
+  { dialect: "loom", modes: ["tools"] },
+  { dialect: "engine" },
+  { dialect: "lumine" },
+  { dialect: "lumine", followSession: true },
+  { dialect: "stream-event" },
+  { dialect: "export", modes: ["all"] },
+];
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Somebody who reads when it likes to, goes away and comes back. */
+class Client {
+  readonly frames: StreamFrame[] = [];
+  /** How many chunks it takes before it is full. */
+  room = Number.POSITIVE_INFINITY;
+  error: unknown;
+  isOpen = false;
+  #reader: Reader | undefined;
+  #start = "";
+  readonly #streams: Streams;
+  readonly #view: (typeof VIEWS)[number];
+
+  constructor(streams: Streams, view: (typeof VIEWS)[number]) {
+    this.#streams = streams;
+    this.#view = view;
+  }
+
+  async open(countsFrames: boolean): Promise<void> {
+    if (this.isOpen) return;
+    this.isOpen = true;
+    const last = this.frames.at(-1)?.cursor;
+    const place =
+      countsFrames && this.#start !== "" ? { after: this.#start, skip: this.frames.length } : { after: last };
+    const reader = await this.#streams.open("s", { ...this.#view, ...place, follow: true, transport: "http" });
+    if (reader === undefined) throw new Error("nobody left");
+    if (this.#start === "") this.#start = reader.cursor;
+    this.#reader = reader;
+    let given = reader.cursor;
+    reader.start({
+      write: ({ frames, cursor }) => {
+        given = cursor;
+        this.frames.push(...frames);
+        expect(cursor).toBe(frames.at(-1)?.cursor);
+        this.room--;
+        return this.room > 0;
+      },
+      end: ({ reason, error, cursor }) => {
+        expect(cursor).toBe(given);
+        this.error = reason === "error" ? error : undefined;
+        this.isOpen = false;
+      },
+    });
+  }
+
+  resume(room: number): void {
+    this.room = room;
+    if (room > 0) this.#reader?.resume();
+  }
+
+  drop(): void {
+    this.#reader?.close();
+    this.#reader = undefined;
+  }
+}
+
+type Action =
+  | { readonly do: "append"; readonly count: number }
+  | { readonly do: "open" | "drop"; readonly who: number; readonly counts: boolean }
+  | { readonly do: "room"; readonly who: number; readonly room: number }
+  | { readonly do: "wait"; readonly turns: number };
+
+const CLIENTS = 4;
+const who = fc.nat(CLIENTS - 1);
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ do: fc.constant("append" as const), count: fc.integer({ min: 1, max: 6 }) }),
+  fc.record({ do: fc.constantFrom("open" as const, "open" as const, "drop" as const), who, counts: fc.boolean() }),
+  fc.record({ do: fc.constant("room" as const), who, room: fc.constantFrom(0, 1, 2, 1000) }),
+  fc.record({ do: fc.constant("wait" as const), turns: fc.nat(3) }),
+);
+
+const scene = fc.record({
+  records: fc.oneof(mixedSessionArbitrary, interleavedSessionArbitrary, statefulSessionArbitrary),
+  before: fc.double({ min: 0, max: 1, noNaN: true }),
+  view: fc.constantFrom(...VIEWS),
+  maxSharedBytes: fc.constantFrom(0, 600, 3000, 1_000_000),
+  maxPageRecords: fc.constantFrom(1, 3, 1000),
+  maxFeedBytes: fc.constantFrom(1, 1_000_000),
+  lingerMs: fc.constantFrom(0, 10_000),
+  maxCatchUps: fc.constantFrom(1, 3),
+  actions: fc.array(action, { minLength: 5, maxLength: 60 }),
+});
+
+async function openWriter(log: MemoryLog, records: readonly StampedRecord[]) {
+  await log.createSession("s");
+  const lease = await log.acquire("s", { holder: describeHolder(), ttlMs: 60_000 });
+  let at = 0;
+  return async (count: number): Promise<void> => {
+    const entries = records.slice(at, at + count).map(createEntry);
+    if (entries.length === 0) return;
+    const expectedLastId = at;
+    at += entries.length;
+    await log.append({ sessionId: "s", epoch: lease.epoch, expectedLastId, entries });
+  };
+}
+
+describe("readers that come and go as they like", () => {
+  it("get, each of them, what one gets who never left", async () => {
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, ...limits }) => {
+        const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes } });
+        const append = await openWriter(log, records);
+        await append(Math.floor(before * records.length));
+        const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
+        const clients = Array.from({ length: CLIENTS }, () => new Client(streams, view));
+        const opening: Promise<void>[] = [];
+        for (const step of actions) {
+          if (step.do === "append") await append(step.count);
+          else if (step.do === "wait") for (let n = 0; n < step.turns; n++) await turn();
+          else if (step.do === "room") clients[step.who]?.resume(step.room);
+          else if (step.do === "drop") clients[step.who]?.drop();
+          else opening.push(clients[step.who]?.open(step.counts) ?? Promise.resolve());
+        }
+        await append(records.length);
+        await Promise.all(opening);
+        const { followSession, ...rest } = view;
+        const whole = await gather(
+          openStream(log, "s", {
+            ...(rest as { dialect: "loom" }),
+            ...(rest.modes?.[0] === "all" ? { modes: "all" as const } : {}),
+            encoderOptions: followSession === true ? { follow: true } : {},
+          }),
+        );
+        const expected = whole.flat();
+        for (const client of clients) {
+          client.resume(Number.POSITIVE_INFINITY);
+          await client.open(false);
+        }
+        for (let n = 0; n < 2000 && clients.some(({ frames }) => frames.length < expected.length); n++) await turn();
+        for (const { frames, error } of clients) {
+          expect(error).toBeUndefined();
+          expect(frames).toEqual(expected);
+        }
+        await streams.close();
+        expect(streams.size).toBe(0);
+        await log.close();
+      }),
+      { numRuns: LONG ? 3000 : 120, seed: 8 },
+    );
+  }, 120_000);
+});

@@ -1,0 +1,336 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeChunks, makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
+import { openSession } from "../../engine/index.ts";
+import { formatCursor, type Log, MemoryLog } from "../../log/index.ts";
+import { MetricsCollector } from "../../observe/index.ts";
+import { SERVER_LIMITS } from "../server-limits.ts";
+import { createStreams } from "./create-streams.ts";
+import type { Chunk } from "./chunk.ts";
+import type { ReaderEnd, ReadRequest, StreamLimits, Streams } from "./reader.ts";
+
+const opened: Streams[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  await Promise.all(opened.splice(0).map((streams) => streams.close()));
+});
+
+function create(log: Log, limits: Partial<StreamLimits> = {}) {
+  const metrics = new MetricsCollector();
+  const onError = vi.fn();
+  const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits }, meter: metrics, onError });
+  opened.push(streams);
+  return { streams, onError, told: () => metrics.summary().streams };
+}
+
+async function createLog(count = 4): Promise<Log> {
+  const log = new MemoryLog();
+  await writeRecords(log, count === 4 ? makeRun("run-1") : makeChunks(count));
+  return log;
+}
+
+async function read(streams: Streams, request: Partial<ReadRequest> = {}, hasRoom: () => boolean = () => true) {
+  const reader = await streams.open("s", { follow: true, transport: "http", ...request });
+  if (reader === undefined) throw new Error("nobody is left");
+  const chunks: Chunk[] = [];
+  const ends: ReaderEnd[] = [];
+  reader.start({
+    write(chunk) {
+      expect(ends).toEqual([]);
+      chunks.push(chunk);
+      return hasRoom();
+    },
+    end: (end) => void ends.push(end),
+  });
+  const ids = (): number[] => chunks.flatMap(({ frames }) => frames.map(({ cursor }) => Number(cursor.split(".")[2])));
+  return { reader, chunks, ends, ids };
+}
+
+/** So many events that have this many bytes, about. */
+async function say(log: Log, count: number, bytes = 10): Promise<void> {
+  await using session = await openSession(log, "s");
+  for (let n = 0; n < count; n++) await session.record({ type: "custom", value: "x".repeat(bytes) });
+}
+
+const until = (check: () => void): Promise<void> => vi.waitFor(check, { interval: 5 });
+
+describe("readers of one stream", () => {
+  it("are given the same bytes, which are made once", async () => {
+    const log = await createLog();
+    const { streams } = create(log);
+    const readers = await Promise.all([read(streams), read(streams, { after: "4" }), read(streams, { after: "2" })]);
+    await until(() => expect(readers.map(({ ids }) => ids().length)).toEqual([4, 0, 2]));
+    await say(log, 1);
+    await until(() => expect(readers.map(({ ids }) => ids().at(-1))).toEqual([5, 5, 5]));
+    for (let n = 0; n < 10; n++) await new Promise((resolve) => setImmediate(resolve));
+    await say(log, 2);
+    await until(() => expect(readers.map(({ ids }) => ids().at(-1))).toEqual([7, 7, 7]));
+    const [last, ...others] = readers.map(({ chunks }) => chunks.at(-1) as Chunk);
+    for (const other of others) {
+      expect(other).toBe(last);
+      expect(other.bytes("sse-http")).toBe(last?.bytes("sse-http"));
+    }
+  });
+
+  it("that come back soon cost the store nothing", async () => {
+    let asked = 0;
+    const count = <T>(value: T): T => {
+      asked++;
+      return value;
+    };
+    const log = overrideLog(await createLog(), (real) => ({
+      read: (...given) => count(real.read(...given)),
+      getSession: (id) => count(real.getSession(id)),
+      findFoldStart: (...given) => count(real.findFoldStart(...given)),
+    }));
+    const { streams, told } = create(log);
+    const first = await read(streams);
+    await until(() => expect(first.chunks.length).toBeGreaterThan(0));
+    await say(log, 5);
+    await until(() => expect(first.ids().at(-1)).toBe(9));
+    first.reader.close();
+    const cursors = first.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor));
+    const [start, before] = [cursors.at(-6) as string, asked];
+    const again = await read(streams, { after: start });
+    const counted = await read(streams, { after: start, skip: 3 });
+    const atEnd = await read(streams, { after: cursors.at(-1) });
+    expect(again.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-5));
+    expect(counted.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-2));
+    expect([atEnd.chunks, asked]).toEqual([[], before]);
+    expect(told()).toMatchObject({ opened: 4, resumed: 3 });
+    await expect(read(streams, { after: start, skip: 9 })).rejects.toMatchObject({
+      code: "cursor_ahead",
+    });
+  });
+
+  it("are told when the session is made anew, and the next read the new one", async () => {
+    const log = await createLog();
+    const { streams, onError } = create(log);
+    const old = await read(streams);
+    await until(() => expect(old.ids()).toEqual([1, 2, 3, 4]));
+    await log.deleteSession("s");
+    await writeRecords(log, makeRun("run-2"));
+    const fresh = await read(streams);
+    await until(() => expect(fresh.ids()).toEqual([1, 2, 3, 4]));
+    await until(() => expect(old.ends).toMatchObject([{ reason: "error", error: { code: "cursor_stale" } }]));
+    await say(log, 1);
+    await until(() => expect(fresh.ids()).toEqual([1, 2, 3, 4, 5]));
+    expect(onError).toHaveBeenCalledOnce();
+    await expect(read(streams, { after: old.ends[0]?.cursor ?? "" })).rejects.toMatchObject({ code: "cursor_stale" });
+  });
+
+  it("end together at a frame that is too long, with what came before it", async () => {
+    const log = new MemoryLog();
+    const run = makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) });
+    await writeRecords(log, run.slice(0, 8));
+    const { streams } = create(log, { maxFrameBytes: 1100 });
+    const readers = await Promise.all([1, 2].map(() => read(streams, { modes: ["values"] })));
+    await until(() => expect(readers.every(({ ids }) => ids().length > 0)).toBe(true));
+    await writeRecords(log, run.slice(8));
+    await until(() => {
+      for (const { ends } of readers) expect(ends).toMatchObject([{ error: { code: "frame_too_long" } }]);
+    });
+    const [one, two] = readers;
+    expect(one?.ids()).toEqual(two?.ids());
+    const cursor = one?.ends[0]?.cursor;
+    await expect(read(streams, { modes: ["values"], after: cursor })).rejects.toMatchObject({ code: "frame_too_long" });
+  });
+
+  it("are let in up to a limit, and not when the server is about to stop", async () => {
+    const { streams, told } = create(await createLog(), { maxReaders: 2 });
+    const readers = [await read(streams), await read(streams)];
+    await expect(read(streams)).rejects.toMatchObject({ code: "too_many_open" });
+    readers[0]?.reader.close();
+    readers.push(await read(streams));
+    expect(streams.size).toBe(2);
+    await streams.close();
+    expect(readers.map(({ ends }) => ends[0]?.reason)).toEqual(["left", "closing", "closing"]);
+    await expect(read(streams)).rejects.toMatchObject({ code: "shutting_down" });
+    expect([told().open, told().refused, streams.size]).toEqual([0, 2, 0]);
+  });
+
+  it("are brought up to date a few at a time, and one that does not read keeps nobody from it", async () => {
+    const log = await createLog(3000);
+    const { streams } = create(log, { maxCatchUps: 1 });
+    const stalled = await read(streams, {}, () => false);
+    await until(() => expect(stalled.chunks).toHaveLength(1));
+    const others = await Promise.all([1, 2, 3].map(() => read(streams)));
+    await until(() => expect(others.map(({ ids }) => ids().length)).toEqual([3000, 3000, 3000]));
+    while (stalled.ids().length < 3000) {
+      const had = stalled.ids().length;
+      stalled.reader.resume();
+      await until(() => expect(stalled.ids().length).toBeGreaterThan(had));
+    }
+    expect(stalled.ids()).toEqual(others[0]?.ids());
+  });
+
+  it("leave nothing behind", async () => {
+    let watching = 0;
+    const log = overrideLog(await createLog(), (real) => ({
+      watch(...asked) {
+        watching++;
+        const unwatch = real.watch(...asked);
+        return () => {
+          watching--;
+          unwatch();
+        };
+      },
+    }));
+    const { streams, told } = create(log, { lingerMs: 20 });
+    const gone = new AbortController();
+    const readers = [await read(streams), await read(streams, { signal: gone.signal })];
+    await until(() => expect(watching).toBe(1));
+    readers[0]?.reader.close();
+    gone.abort();
+    expect(readers.map(({ ends }) => ends[0]?.reason)).toEqual(["left", "left"]);
+    await until(() => expect(watching).toBe(0));
+    expect(await streams.open("s", { follow: true, transport: "http", signal: gone.signal })).toBeUndefined();
+    expect(told()).toMatchObject({ opened: 2, open: 0, closed: { left: 2 } });
+  });
+});
+
+describe("a reader that was served from memory", () => {
+  it("goes on in the log where it left off, not where it was opened", async () => {
+    const log = new MemoryLog();
+    await log.createSession("s");
+    const { streams } = create(log, { maxSharedBytes: 3000 });
+    const level = await read(streams);
+    await say(log, 2);
+    await until(() => expect(level.ids()).toEqual([1, 2]));
+    const other = await read(streams, { after: "0" }, () => false);
+    await until(() => expect(other.ids().length).toBeGreaterThan(0));
+    await say(log, 30, 300);
+    await until(() => expect(level.ids()).toHaveLength(32));
+    while (other.ids().length < 32) {
+      const had = other.ids().length;
+      other.reader.resume();
+      await until(() => expect(other.ids().length).toBeGreaterThan(had));
+    }
+    expect(other.ids()).toEqual(level.ids());
+  });
+});
+
+describe("a sink", () => {
+  it("may have room again before it has said that it is full", async () => {
+    const log = await createLog();
+    const { streams } = create(log);
+    const reader = await streams.open("s", { follow: true, transport: "http" });
+    let frames = 0;
+    reader?.start({
+      write(chunk) {
+        frames += chunk.frames.length;
+        reader.resume();
+        return false;
+      },
+      end: () => undefined,
+    });
+    await until(() => expect(frames).toBe(4));
+    await say(log, 2);
+    await until(() => expect(frames).toBe(6));
+  });
+
+  it("may make room for another while it is written to", async () => {
+    const log = await createLog();
+    const { streams } = create(log);
+    const others: { resume(): void }[] = [];
+    const makeRoom = (): boolean => {
+      for (const other of others) other.resume();
+      return true;
+    };
+    const first = await read(streams, { after: "4" }, makeRoom);
+    const other = await read(streams, { after: "4" }, () => false);
+    others.push(other.reader);
+    const last = await read(streams, { after: "4" }, makeRoom);
+    for (let n = 1; n <= 5; n++) {
+      await say(log, 1);
+      await until(() => expect([first, last].map(({ ids }) => ids().length)).toEqual([n, n]));
+    }
+    await until(() => expect(other.ids()).toEqual(first.ids()));
+  });
+});
+
+describe("a reader that does not read", () => {
+  it("is closed with its cursor when too much has come, and harms nobody", async () => {
+    const log = await createLog();
+    const { streams, told } = create(log, { maxLagBytes: 5000, maxSharedBytes: 2000 });
+    const slow = await read(streams, { after: "4" }, () => false);
+    const other = await read(streams, { after: "4" });
+    await say(log, 1);
+    await until(() => expect(slow.ids()).toEqual([5]));
+    await say(log, 30, 300);
+    await until(() => expect(slow.ends).toHaveLength(1));
+    await until(() => expect(other.ids()).toHaveLength(31));
+    expect(slow.ends[0]).toEqual({ reason: "slow", cursor: slow.chunks.at(-1)?.cursor });
+    expect(slow.ids()).toEqual([5]);
+    expect(told()).toMatchObject({ slowReadersClosed: 1, open: 1, closed: { slow: 1 } });
+    const again = await read(streams, { after: slow.ends[0]?.cursor });
+    await until(() => expect(again.ids()).toEqual(other.ids().slice(1)));
+  });
+
+  it("is closed after a while, also far from the end, and not while there is nothing for it", async () => {
+    const log = await createLog(3000);
+    const { streams } = create(log, { maxStallMs: 60 });
+    const far = await read(streams, {}, () => false);
+    const idle = await read(streams, { after: "2999" }, () => false);
+    await until(() => expect(far.ends).toMatchObject([{ reason: "slow" }]));
+    expect(idle.ends).toEqual([]);
+    expect(idle.ids()).toEqual([3000]);
+    await say(log, 1);
+    await until(() => expect(idle.ends).toMatchObject([{ reason: "slow" }]));
+  });
+});
+
+describe("the stream of one run", () => {
+  it("begins with it, waits for it, and ends with it", async () => {
+    const log = await createLog();
+    const { streams } = create(log);
+    const waiting = await read(streams, { run: "run-2" });
+    const engine = await read(streams, { run: "run-2", dialect: "engine" });
+    await writeRecords(log, makeRun("other", { after: 4 }).slice(0, 2));
+    const rest = [...makeRun("run-2", { after: 6 }), ...makeRun("run-3", { after: 10 })];
+    await writeRecords(log, rest.slice(0, 3), 1);
+    await until(() => expect(waiting.ids()).toEqual([7, 8, 9]));
+    expect(waiting.ends).toEqual([]);
+    await writeRecords(log, rest.slice(3));
+    await until(() => expect(waiting.ends).toMatchObject([{ reason: "end" }]));
+    await until(() => expect(engine.ends).toMatchObject([{ reason: "end" }]));
+    expect(waiting.ids()).toEqual([7, 8, 9, 10]);
+    const late = await read(streams, { run: "run-2", dialect: "engine" });
+    await until(() => expect(late.ends).toMatchObject([{ reason: "end" }]));
+    const texts = ({ chunks }: typeof late) => chunks.flatMap(({ frames }) => frames);
+    expect(texts(late)).toEqual(texts(engine));
+    expect(engine.ids().every((id) => id > 6 && id <= 10)).toBe(true);
+  });
+
+  it("can be gone on with, and from before its beginning begins with it", async () => {
+    const log = await createLog();
+    const info = await writeRecords(log, [...makeRun("run-2", { after: 4 }), ...makeRun("run-3", { after: 8 })]);
+    const { streams } = create(log);
+    const ask = async (request: Partial<ReadRequest>) => {
+      const asked = await read(streams, { run: "run-2", ...request });
+      await until(() => expect(asked.ends).toMatchObject([{ reason: "end" }]));
+      return asked.ids();
+    };
+    expect(await ask({ after: formatCursor(info.incarnation, 6) })).toEqual([7, 8]);
+    expect(await ask({ after: "1" })).toEqual([5, 6, 7, 8]);
+    expect(await ask({ after: "8" })).toEqual([]);
+    expect(await ask({ limit: 2 })).toEqual([5, 6]);
+    expect(await ask({ follow: false })).toEqual([5, 6, 7, 8]);
+  });
+
+  it("that will never be ends with why", async () => {
+    const log = await createLog();
+    await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body: {} });
+    const { streams } = create(log);
+    const waiting = await read(streams, { run: "run-9", command: "c" });
+    const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+    await log.append({
+      sessionId: "s",
+      epoch: lease.epoch,
+      expectedLastId: 4,
+      entries: [],
+      settle: [{ commandId: "c", outcome: { code: "queue_full", message: "no" } }],
+    });
+    await until(() => expect(waiting.ends).toMatchObject([{ reason: "error", error: { code: "queue_full" } }]));
+    expect(waiting.ids()).toEqual([]);
+  });
+});

@@ -1,0 +1,275 @@
+// The handler in other people's servers, with the real packages: under a base path in Express and Hono, as a route that is
+// a function of Request, behind a proxy. Streams come as they are made and sockets open, whoever stands between.
+import { once } from "node:events";
+import { createServer, request as askHttp, type IncomingMessage, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { createGzip, constants as zlib } from "node:zlib";
+import { serve } from "@hono/node-server";
+import express, { type NextFunction, type Request as Asked, type Response as Answer } from "express";
+import { Hono } from "hono";
+import { mount } from "hono/mount";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
+import { agent } from "../../src/agents/index.ts";
+import { MemoryLog } from "../../src/log/index.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import { createLoomHandler, type LoomHandler, type LoomHandlerOptions } from "../../src/server/index.ts";
+import { followSse } from "./stage.ts";
+
+const ANSWER = "Mounted, and well.";
+
+interface Mounted {
+  readonly handler: LoomHandler;
+  /** The model says the rest of its answer. */
+  readonly goOn: () => void;
+}
+
+function createMounted(options: Partial<LoomHandlerOptions> = {}): Mounted {
+  const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+  const model = new ScriptedModel([
+    { text: "First.", chunk: 100, calls: [{ name: "missing" }] },
+    { text: ANSWER, chunk: 100, until },
+    ...Array.from({ length: 5 }, () => ({ text: ANSWER, chunk: 100 })),
+  ]);
+  const agents = { main: agent({ model }) };
+  const handler = createLoomHandler({ log: new MemoryLog(), agents, basePath: "/agents", ...options });
+  onTestFinished(() => handler.close({ graceMs: 0 }));
+  return { handler, goOn };
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function post(url: string, body: object, headers: { readonly [name: string]: string } = {}): Promise<Response> {
+  return fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** A run that is seen while it goes on, and again afterwards; a second one; what is refused. */
+async function tryRequests(base: string, { goOn }: Mounted, ask: typeof fetch = fetch): Promise<void> {
+  const live = await post(`${base}/api/chat`, { session_id: "s 1", content: "Hello?" });
+  expect(live.headers.get("x-request-id")).toMatch(/./);
+  expect(live.headers.get("x-content-type-options")).toBe("nosniff");
+  const seen: { readonly id: string | undefined; readonly data: string }[] = [];
+  for await (const event of followSse(live)) {
+    seen.push(event);
+    // The beginning has come although the end has not been said.
+    if (event.data.includes("First.")) goOn();
+  }
+  expect(seen.map(({ data }) => data).join("\n")).toContain(ANSWER);
+  const again = await ask(`${base}/v1/sessions/s%201/events?dialect=engine&after=0`, {
+    headers: { accept: "application/x-ndjson" },
+  });
+  expect((await again.text()).trim().split("\n")).toEqual(seen.map(({ data }) => data));
+  const started = await post(`${base}/v1/sessions/s%201/runs`, { message: "Again?" });
+  expect(started.status).toBe(202);
+  const refused = await ask(`${base}/v1/sessions/none/events`);
+  expect([refused.status, await refused.json()]).toMatchObject([404, { type: "refusal", code: "unknown_session" }]);
+}
+
+async function trySockets(place: string, headers: { readonly [name: string]: string } = {}): Promise<void> {
+  const socket = new WebSocket(`ws://${place}/agentOS/v1/ws_stream`, { headers });
+  onTestFinished(() => socket.terminate());
+  const texts: string[] = [];
+  const done = new Promise<void>((resolve, reject) => {
+    socket.on("error", reject);
+    socket.on("message", (data: Buffer) => {
+      texts.push(data.toString());
+      if (data.toString().includes("[DONE]")) resolve();
+    });
+  });
+  socket.on("open", () => socket.send(JSON.stringify({ content: "Hello?" })));
+  await done;
+  expect(texts.join("\n")).toContain("well.");
+  const control = new WebSocket(`ws://${place}/v1/ws`, { headers });
+  onTestFinished(() => control.terminate());
+  await once(control, "open");
+}
+
+/** As packages that compress do it: they put themselves between, and hold back what nobody flushes. */
+function compress(_asked: Asked, answer: Answer, next: NextFunction): void {
+  const gzip = createGzip({ flush: zlib.Z_SYNC_FLUSH });
+  const { write, end, writeHead } = answer;
+  gzip.on("data", (bytes: Buffer) => Reflect.apply(write, answer, [bytes]) as boolean);
+  gzip.on("end", () => Reflect.apply(end, answer, []) as unknown);
+  answer.writeHead = (...given: unknown[]) => {
+    const [status, headers = {}] = given as [number, { [name: string]: unknown }?];
+    answer.setHeader("content-encoding", "gzip");
+    const rest = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "content-length");
+    return Reflect.apply(writeHead, answer, [status, Object.fromEntries(rest)]) as Answer;
+  };
+  answer.write = ((bytes: Buffer | string) => gzip.write(bytes)) as Answer["write"];
+  answer.end = ((bytes?: Buffer | string) => {
+    gzip.end(bytes);
+    return answer;
+  }) as Answer["end"];
+  next();
+}
+
+describe("in Express", () => {
+  async function mount(mounted: Mounted, ...before: readonly express.RequestHandler[]): Promise<string> {
+    const app = express();
+    for (const middleware of before) app.use(middleware);
+    app.use("/agents", mounted.handler.listener);
+    app.get("/own", (_asked, answer) => void answer.send("theirs"));
+    const server = createServer(app);
+    server.on("upgrade", (incoming, socket, head) => {
+      if (!mounted.handler.upgrade(incoming, socket, head)) socket.end("HTTP/1.1 418 I'm a teapot\r\n\r\n");
+    });
+    return listen(server);
+  }
+
+  it("it answers under its base, and the rest stays theirs", async () => {
+    const paths = new Set<boolean>();
+    const mounted = createMounted({
+      authorize: ({ asker }) => void paths.add(asker.url.pathname.startsWith("/agents/")),
+    });
+    const place = await mount(mounted);
+    await tryRequests(`http://${place}/agents`, mounted);
+    await trySockets(`${place}/agents`);
+    expect([...paths]).toEqual([true]);
+    expect(await (await fetch(`http://${place}/own`)).text()).toBe("theirs");
+    const other = new WebSocket(`ws://${place}/v1/ws`);
+    const [, response] = (await once(other, "unexpected-response")) as [unknown, IncomingMessage];
+    expect(response.statusCode).toBe(418);
+  });
+
+  it("bodies may have been read, and answers may be compressed", async () => {
+    const mounted = createMounted();
+    const place = await mount(mounted, express.json(), compress);
+    const health = await fetch(`http://${place}/agents/healthz`);
+    expect(health.headers.get("content-encoding")).toBe("gzip");
+    await tryRequests(`http://${place}/agents`, mounted);
+  });
+
+  it("it works without knowing its base", async () => {
+    const mounted = createMounted({ basePath: "" });
+    await tryRequests(`http://${await mount(mounted)}/agents`, mounted);
+  });
+});
+
+describe("as a route of functions", () => {
+  it("it needs nothing but Request and Response", async () => {
+    const mounted = createMounted();
+    // What a file of routes exports.
+    const { fetch: GET } = mounted.handler;
+    const live = await GET(
+      new Request("http://app.example/agents/api/chat", {
+        method: "POST",
+        headers: { "content-type": "application/json", host: "app.example", origin: "http://app.example" },
+        body: JSON.stringify({ session_id: "s1", content: "Hello?" }),
+      }),
+    );
+    const seen: string[] = [];
+    for await (const { data } of followSse(live)) {
+      seen.push(data);
+      if (data.includes("First.")) mounted.goOn();
+    }
+    expect(seen.join("\n")).toContain(ANSWER);
+    const head = await GET(new Request("http://app.example/agents/v1/sessions/s1/events?follow=1", { method: "HEAD" }));
+    expect([head.status, head.headers.get("content-type"), head.body]).toEqual([200, "text/event-stream", null]);
+    const foreign = await GET(
+      new Request("http://app.example/agents/version", { headers: { origin: "http://x.example" } }),
+    );
+    expect(foreign.status).toBe(403);
+  });
+});
+
+/** As small as one can be: it passes on what comes, and says for whom. */
+async function startProxy(target: string, prefix: string): Promise<string> {
+  const [host, port] = target.split(":");
+  const toHeaders = (incoming: IncomingMessage) => ({
+    ...incoming.headers,
+    host: target,
+    "x-forwarded-for": `${String(incoming.headers["x-forwarded-for"] ?? "")}, 203.0.113.9`,
+    "x-forwarded-host": "loom.example.com",
+    "x-forwarded-proto": "https",
+  });
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, url = "/" } = incoming;
+    const passed = askHttp({ host, port, method, path: url.replace(prefix, ""), headers: toHeaders(incoming) });
+    passed.on("response", (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  proxy.on("upgrade", (incoming, socket) => {
+    const behind = connect(Number(port), host);
+    const lines = Object.entries(toHeaders(incoming)).map(([name, value]) => `${name}: ${String(value)}`);
+    behind.write([`GET ${incoming.url ?? "/"} HTTP/1.1`, ...lines, "", ""].join("\r\n"));
+    behind
+      .on("error", () => socket.destroy())
+      .pipe(socket.on("error", () => behind.destroy()))
+      .pipe(behind);
+  });
+  return listen(proxy);
+}
+
+describe("behind a proxy", () => {
+  it("it knows by which name it was asked, and by whom, if the proxy is trusted", async () => {
+    const askers = new Set<string>();
+    const mounted = createMounted({
+      trustedProxies: ["loopback"],
+      hosts: ["loom.example.com"],
+      authorize: ({ asker }) => void askers.add(`${asker.address} ${asker.url.origin}`),
+    });
+    const server = createServer(mounted.handler.listener);
+    server.on("upgrade", (incoming, socket, head) => void mounted.handler.upgrade(incoming, socket, head));
+    const place = await listen(server);
+    const front = await startProxy(place, "");
+    const page = { origin: "https://loom.example.com", "x-forwarded-for": "6.6.6.6" };
+    const ask: typeof fetch = (url, init) => {
+      const headers = new Headers(init?.headers);
+      for (const [name, value] of Object.entries(page)) headers.set(name, value);
+      return fetch(url, { ...init, headers });
+    };
+    await tryRequests(`http://${front}/agents`, mounted, ask);
+    await trySockets(`${front}/agents`, page);
+    expect([...askers]).toEqual(["203.0.113.9 https://loom.example.com"]);
+    expect((await fetch(`http://${front}/agents/version`, { headers: { origin: `http://${place}` } })).status).toBe(
+      403,
+    );
+  });
+
+  it("that takes the base away it finds its way, and one that is not trusted says nothing", async () => {
+    const mounted = createMounted();
+    const front = await startProxy(await listen(createServer(mounted.handler.listener)), "/agents");
+    await tryRequests(`http://${front}/agents`, mounted);
+    const page = { headers: { origin: "https://loom.example.com" } };
+    expect((await fetch(`http://${front}/agents/version`, page)).status).toBe(403);
+  });
+});
+
+// Last: its server puts classes of its own in place of Request and Response.
+describe("in Hono", () => {
+  it.each(["all", "mount", "without env"])("by %s", async (how) => {
+    const mounted = createMounted();
+    const app = new Hono();
+    if (how === "mount") app.all("/agents/*", mount(mounted.handler.fetch));
+    else app.all("/agents/*", ({ req, env }) => mounted.handler.fetch(req.raw, how === "all" ? env : undefined));
+    app.get("/own", (context) => context.text("theirs"));
+    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
+    server.on("upgrade", (incoming, socket, head) => void mounted.handler.upgrade(incoming, socket, head));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    if (!server.listening) await once(server, "listening");
+    const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await tryRequests(`http://${place}/agents`, mounted);
+    await trySockets(`${place}/agents`);
+    expect(await (await fetch(`http://${place}/own`)).text()).toBe("theirs");
+  });
+});
