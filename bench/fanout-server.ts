@@ -169,7 +169,9 @@ const connections = new Set<Socket>();
 let contestant: Contestant | undefined;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** What happens at one time is sent before more happens: nobody is to write two times' events at once. */
 async function untilSent(): Promise<void> {
+  for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
   while ([...connections].some(({ writableLength }) => writableLength > 0)) await pause(1);
 }
 
@@ -201,7 +203,7 @@ async function obey(order: Order): Promise<void> {
       await untilSent();
     }
     const { user, system } = process.cpuUsage(before);
-    process.send?.({ cpu: user + system });
+    process.send?.({ user, system });
   }
 }
 

@@ -58,8 +58,8 @@ async function openArena(way: Way, readers: number): Promise<Arena> {
   return {
     async turn(events) {
       const ticks = Math.max(5, Math.round(DELIVERIES / readers / events));
-      const { cpu } = await tell<{ cpu: number }>(server, { ticks, events, pauseMs: 1 });
-      return cpu / (ticks * events * readers);
+      const { user, system } = await tell<{ user: number; system: number }>(server, { ticks, events, pauseMs: 1 });
+      return (user + system) / (ticks * events * readers);
     },
     async close() {
       await new Promise((resolve) => setTimeout(resolve, 200));

@@ -5,6 +5,10 @@ import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { CliError, parseCommand } from "../src/cli/command.ts";
+import { serve as serveHere } from "../src/cli/serve/serve.ts";
+import { SERVE } from "../src/cli/serve/serve-command.ts";
+import { createTerminal } from "../src/cli/terminal.ts";
 import { COMMAND, environment, folder, loom } from "./cli-run.ts";
 
 interface Served {
@@ -59,10 +63,32 @@ async function chat(url: string, content: string, more: { readonly [name: string
   return response.text();
 }
 
+/** The same in this process, for what needs none of its own: what it says, and how it ends. */
+async function serveInside(
+  args: readonly string[],
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const told = { out: "", err: "" };
+  const terminal = {
+    ...createTerminal(process.stdin, process.stdout, process.stderr),
+    write: async (text: string) => void (told.out += text),
+    warn: (text: string) => void (told.err += `${text}\n`),
+  };
+  try {
+    const code = await serveHere(parseCommand(SERVE, args), terminal);
+    return { code, ...told };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { code: 2, out: told.out, err: [error.message, error.hint].join("\n") };
+  }
+}
+
 describe("loom serve", () => {
-  it("answers by HTTP, resumes, stops in good order, and has it all the next time", async () => {
+  it("answers by HTTP, resumes, shares its store, stops in good order, and leaves it all to the next", async () => {
     const store = newStore();
-    const first = await serve(store, "--log-level", "error");
+    const [first, second] = await Promise.all([
+      serve(store, "--log-level", "error"),
+      serve(store, "--base-path", "/agents", "--no-metrics"),
+    ]);
     const told = await chat(first.url, "What is 6*7?");
     expect(told).toContain('"type":"session_start"');
     expect(told).toContain("42");
@@ -79,22 +105,12 @@ describe("loom serve", () => {
     expect(end.out).toContain(`curl -N ${first.url}/api/chat`);
     expect(end.out).toMatch(/model +offline \(an embedded program/);
 
-    const second = await serve(store, "--base-path", "/agents", "--no-metrics");
     expect(second.url).toMatch(/\/agents$/);
     const replay = await fetch(`${second.url}/v1/sessions/demo/events?dialect=engine&follow=false`);
     expect(await replay.text()).toContain("42");
     expect((await fetch(`${second.url}/metrics`)).status).toBe(404);
     second.process.kill("SIGINT");
     expect((await second.ended).code).toBe(0);
-  });
-
-  it("shares its store with another server", async () => {
-    const store = newStore();
-    const [one, two] = await Promise.all([serve(store), serve(store)]);
-    await chat(one.url, "What is 6*7?");
-    expect(await (await fetch(`${two.url}/v1/sessions`)).text()).toContain('"demo"');
-    for (const { process: child } of [one, two]) child.kill("SIGTERM");
-    expect([(await one.ended).code, (await two.ended).code]).toEqual([0, 0]);
   });
 
   it("says what is wrong, and ends with 2", async () => {
@@ -105,31 +121,35 @@ describe("loom serve", () => {
     const file = join(folder, "settings.json");
     writeFileSync(file, '{"prot": 1}');
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [["--config", file], 'there is no setting "prot"\n      did you mean "port"?'],
-      [["--port", port, "--store", store], `cannot listen on 127.0.0.1:${port}: another program listens there already`],
-      [["--host", "0.0.0.0", "--store", store], "add `--allow-public`"],
-      [["--model", "nobody/x", "--store", store], "nobody"],
-      [["--store", join(file, "loom.db")], "--store FILE"],
-      [["--base-path", "a b", "--port", "0", "--store", store], "`base-path`"],
+      [["--config", file], 'there is no setting "prot"\ndid you mean "port"?'],
+      [["--host", "0.0.0.0"], "add `--allow-public`"],
+      [["--model", "nobody/x"], "nobody"],
     ];
-    const ran = await Promise.all(cases.map(([args]) => loom(["serve", ...args])));
-    for (const [index, { code, out, err }] of ran.entries()) {
-      const [args, message] = cases[index]!;
+    for (const [args, message] of cases) {
+      const { code, out, err } = await serveInside(["--kb", "none", "--store", store, ...args]);
       expect([code, out], args.join(" ")).toEqual([2, ""]);
       expect(err).toContain(message);
     }
+    const [taken, unwritable] = await Promise.all([
+      loom(["serve", "--port", port, "--store", store, "--kb", "none"]),
+      loom(["serve", "--port", "0", "--store", join(file, "loom.db"), "--kb", "none"]),
+    ]);
+    expect([taken.code, taken.out, unwritable.code, unwritable.out]).toEqual([2, "", 2, ""]);
+    expect(taken.err).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there already`);
+    expect(unwritable.err).toContain("--store FILE");
     await new Promise((resolve) => busy.close(resolve));
   });
 
-  it("prints its settings, and its help", async () => {
-    const [printed, help] = await Promise.all([
-      loom(["serve", "--print-config"], { env: { LOOM_API_KEY: "sk-secret", LOOM_PORT: "0" } }),
-      loom(["serve", "--help"]),
-    ]);
-    expect([printed.code, help.code]).toEqual([0, 0]);
-    expect(printed.out).toMatch(/port +0 {2}\(LOOM_PORT\)/);
-    expect(printed.out).toContain("(hidden)");
-    expect(printed.out).not.toContain("sk-secret");
-    expect(help.out).toContain("--retention-age");
+  it("stops in good order when it is told to while it starts", async () => {
+    const before = process.listeners("SIGTERM").length;
+    const store = newStore();
+    const watch = (name: string | symbol, added: (...args: unknown[]) => void): void => {
+      if (name === "SIGTERM") queueMicrotask(() => added("SIGTERM"));
+    };
+    process.on("newListener", watch);
+    const ran = await serveInside(["--port", "0", "--store", store, "--kb", "none"]);
+    process.off("newListener", watch);
+    expect(ran).toEqual({ code: 0, out: "", err: "stopping; once more, and it ends at once\n" });
+    expect(process.listeners("SIGTERM")).toHaveLength(before);
   });
 });

@@ -22,6 +22,7 @@ interface Manifest {
   readonly version: string;
   readonly files: readonly string[];
   readonly exports: Readonly<Record<string, unknown>>;
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
 const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as Manifest;
@@ -60,7 +61,7 @@ beforeAll(() => {
   runOrFail(process.execPath, [compiler, "-p", "tsconfig.build.json", "--outDir", join(copy, "dist")], packageRoot);
   runOrFail("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], copy);
 
-  // No runtime dependencies: unpacking is installing.
+  // Unpacking is installing, but for the packages that the server needs.
   mkdirSync(installed, { recursive: true });
   writeFileSync(join(project, "package.json"), `{ "name": "user", "private": true, "type": "module" }\n`);
   const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`);
@@ -81,11 +82,10 @@ describe("the installed package", () => {
 
   const doors = Object.keys(manifest.exports).filter((door) => door !== "./package.json");
   it.each(doors)("opens the door %s", (door) => {
-    // An optional peer: it comes with the user, and only this door, the last, asks for it.
-    if (door === "./react") {
-      const react = join("node_modules", "react");
-      cpSync(join(packageRoot, react), join(project, react), { recursive: true });
-    }
+    // Only these doors, the last, ask for packages: an optional peer, which comes with the user, and what the server needs.
+    const needed = door === "./react" ? ["react"] : door === "./server" ? Object.keys(manifest.dependencies) : [];
+    for (const name of needed)
+      cpSync(join(packageRoot, "node_modules", name), join(project, "node_modules", name), { recursive: true });
     const specifier = manifest.name + door.slice(1);
     const program = `import * as door from ${JSON.stringify(specifier)}; console.log(Object.keys(door).length);`;
     const { code, out, err } = run(process.execPath, ["--input-type=module", "-e", program]);

@@ -10,3 +10,15 @@ export const SAMPLES = LONG
 
 /** Of a network's faults: every so manieth place where it breaks, how many of chance, and how many bytes come singly. */
 export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 15, random: 2, singles: 500 };
+
+/** Of servers that are killed: how often, with how many conversations, and how many messages lose their answer. */
+export const KILL_SAMPLES = LONG ? { kills: 60, sessions: 24, lost: 150 } : { kills: 2, sessions: 5, lost: 6 };
+
+/** Readers and the runs they follow. */
+export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100, runs: 10 };
+
+/** Bytes of text, about, that a run writes to readers who do not read. */
+export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 1024 * 1024 };
+
+/** Of the doors: in how many framings each run is told in each dialect, in how many ways resumed, how often cut. */
+export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 3 };

@@ -327,7 +327,7 @@ export class Agent {
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
-        attach: (messages) => files.resolve(messages),
+        files,
         ...(compressor === undefined
           ? {}
           : {

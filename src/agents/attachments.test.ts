@@ -84,9 +84,18 @@ describe("the files of a conversation", () => {
       "<file image/png>",
     ]);
     expect(await resolve(create({ maxBytes: 5 }).files, ...three)).toEqual([left, left, "<file image/png>"]);
-    // Whoever names a file smaller than it is gains nothing.
-    const lied = create({ maxBytes: 2 }).files;
-    expect(await resolve(lied, said(file("a", "image/png", 0)))).toEqual([expect.stringContaining("too large")]);
+    // Whoever names a file smaller than it is gains nothing: many of them would be more than may be sent.
+    const lied = said(file("a", "image/png", 0), file("b", "image/png", 2), file("c"));
+    const larger: unknown = expect.stringContaining("larger than that");
+    expect(await resolve(create({ maxBytes: 5 }).files, lied)).toEqual([larger, larger, "<file image/png>"]);
+  });
+
+  it("are only named once the provider has refused them, but for texts", async () => {
+    const { files } = create();
+    files.leaveOut();
+    const [image, text] = await resolve(files, said(file("a"), file("b", "text/plain")));
+    expect(image).toContain("which was left out, since your provider has refused it");
+    expect(text).toContain("It reads:");
   });
 
   it("that cannot be read are told to the program, and named to the model", async () => {

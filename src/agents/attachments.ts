@@ -39,6 +39,9 @@ export interface AttachmentsHost {
   readonly onError: (error: unknown) => void;
 }
 
+/** Undefined where it is gone; of one that is larger than it was said to be, nothing is kept. */
+type ReadFile = Uint8Array | "larger" | undefined;
+
 const MAX_FILES = 20;
 const MAX_BYTES = 20 * 1024 * 1024;
 const MAX_TEXT = 100_000;
@@ -49,7 +52,9 @@ export class Attachments {
   readonly #host: AttachmentsHost;
   readonly #accepts: ReadonlySet<string>;
   /** By blob, what stands for it: no more than one prompt may have. */
-  #read = new Map<string, Promise<Uint8Array | undefined>>();
+  #read = new Map<string, Promise<ReadFile>>();
+
+  #isRefused = false;
 
   constructor(host: AttachmentsHost) {
     this.#host = host;
@@ -57,9 +62,15 @@ export class Attachments {
   }
 
   /** The messages themselves where there is no file in them. */
-  async resolve(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
+  resolve(messages: readonly ModelMessage[]): readonly ModelMessage[] | Promise<readonly ModelMessage[]> {
     const parts = messages.flatMap((message) => (message.role === "user" ? message.content.filter(isAttachment) : []));
-    if (parts.length === 0) return messages;
+    return parts.length === 0 ? messages : this.#resolveAll(messages, parts);
+  }
+
+  async #resolveAll(
+    messages: readonly ModelMessage[],
+    parts: readonly AttachmentPart[],
+  ): Promise<readonly ModelMessage[]> {
     const { maxFiles = MAX_FILES, maxBytes = MAX_BYTES } = this.#host.options ?? {};
     const chosen = new Map<string, AttachmentPart>();
     let bytes = 0;
@@ -76,6 +87,11 @@ export class Attachments {
     return resolved;
   }
 
+  /** The provider has refused a prompt with files: from now on they are only named. Texts are sent as ever. */
+  leaveOut(): void {
+    this.#isRefused = true;
+  }
+
   async #resolveMessage(message: ModelMessage, chosen: ReadonlyMap<string, AttachmentPart>): Promise<ModelMessage> {
     if (message.role !== "user" || !message.content.some(isAttachment)) return message;
     const content: UserPart[] = [];
@@ -85,18 +101,17 @@ export class Attachments {
   }
 
   async #resolvePart(part: AttachmentPart, isChosen: boolean): Promise<UserPart> {
-    const { mediaType, name, bytes } = part;
+    const { mediaType, name } = part;
     const isText = isTextType(mediaType);
     // It is told of a file, and says so itself.
     const isOffline = this.#host.model.provider === "offline";
     if (!isOffline && !isText && !this.#accepts.has(mediaType))
       return note(part, "was left out, since you cannot be given files of this type");
+    if (this.#isRefused && !isText) return note(part, "was left out, since your provider has refused it");
     if (!isChosen) return note(part, "was left out, since the files of the conversation are too many or too large");
     const data = await this.#readOnce(part);
     if (data === undefined) return note(part, "is not there any more");
-    // Whoever sent the reference may have said anything.
-    if (data.length > bytes && data.length > (this.#host.options?.maxBytes ?? MAX_BYTES))
-      return note(part, "was left out, since it is too large");
+    if (data === "larger") return note(part, "was left out, since it is larger than that");
     if (isText && !isOffline) return this.#quote(part, data);
     return { type: "file", mediaType, ...(name === undefined ? {} : { filename: name }), data };
   }
@@ -114,11 +129,16 @@ export class Attachments {
     };
   }
 
-  #readOnce({ blobId }: AttachmentPart): Promise<Uint8Array | undefined> {
+  #readOnce({ blobId, bytes }: AttachmentPart): Promise<ReadFile> {
     const { blobs, sessionId, signal, onError } = this.#host;
     let reading = this.#read.get(blobId);
     if (reading === undefined) {
-      reading = (async () => blobs?.read(sessionId, blobId, { signal }))().catch((error: unknown) => {
+      const read = async (): Promise<ReadFile> => {
+        const data = await blobs?.read(sessionId, blobId, { signal });
+        // The reference may be somebody else's, who may have said anything; it was chosen by what it said.
+        return data !== undefined && data.length > bytes ? "larger" : data;
+      };
+      reading = read().catch((error: unknown) => {
         signal.throwIfAborted();
         onError(error);
         return undefined;

@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { createFaultyLog, readRecords } from "../engine/sender.contract.ts";
 import { eventsOf, SESSION, setStage } from "../../test/agents/stage.ts";
+import type { ScriptedTurn } from "../models/scripted-model.ts";
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -25,4 +26,28 @@ it("asks the model when what it is asked about is durable, and not before", asyn
   // Some appends came while nobody had been asked, and some between the two.
   expect(new Set(seen)).toEqual(new Set([0, 1, 2]));
   await stage.read();
+});
+
+it("asks again without files that the provider refuses, and goes on without them", async () => {
+  const refused: ScriptedTurn = {
+    fault: {
+      kind: "throw",
+      error: Object.assign(new Error("no images here"), { statusCode: 400, isRetryable: false }),
+    },
+  };
+  const add: ScriptedTurn = { calls: [{ name: "add", input: { a: 1, b: 2 } }] };
+  const blobs = { read: async () => new Uint8Array([1]) };
+  const stage = await setStage([refused, add, { text: "A cat." }, { text: "Again." }], { blobs });
+  const attachments = [{ blob_id: "b", media_type: "image/png", bytes: 1 }];
+  const run = await stage.session.startRun({ message: "What is it?", attachments });
+  await stage.agent.carryOut(stage.log, run);
+  expect(await run.ended).toMatchObject({ status: "completed" });
+  const seen = stage.model.requests.map(({ prompt }) => {
+    const parts = prompt.flatMap(({ role, content }) => (role === "user" ? content : []));
+    return parts.map((part) => (part.type === "text" ? /which (.*)\.\]/.exec(part.text)?.[1] : part.type));
+  });
+  const named = [undefined, "was left out, since your provider has refused it"];
+  expect(seen).toEqual([[undefined, "file"], named, named]);
+  const ids = eventsOf(await stage.read(), "llm_start").map(({ llm_call_id }) => llm_call_id);
+  expect(new Set(ids).size).toBe(3);
 });

@@ -7,6 +7,7 @@
  * finished is not asked for again. Within a run no two calls of tools have the same id.
  */
 import { describeError, type NodeRun, type Pushed, type Run } from "../engine/index.ts";
+import type { Attachments } from "./attachments.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { callModel } from "../models/call-model.ts";
 import { joinUserMessages } from "../models/join-user-messages.ts";
@@ -34,8 +35,7 @@ export interface Thought {
 export interface ThinkCallOptions extends ModelCallOptions {
   /** Makes a prompt fit the model, and writes what it did within the span. */
   readonly fit?: (prompt: Prompt, place: FitPlace) => Promise<readonly ModelMessage[]>;
-  /** Puts files in the place of their references. */
-  readonly attach?: (messages: readonly ModelMessage[]) => Promise<readonly ModelMessage[]>;
+  readonly files?: Pick<Attachments, "resolve" | "leaveOut">;
 }
 
 export interface FitPlace {
@@ -59,7 +59,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, label, fit, attach, ...options }: ThinkOptions,
+  { stage, run, channel, label, fit, files, ...options }: ThinkOptions,
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
@@ -87,10 +87,11 @@ export async function think(
   };
   const spoken = channel === undefined ? undefined : { channel };
   const calls: ModelToolCall[] = [];
+  let attempts = 0;
   const listener: ModelListener = {
-    onStart: async ({ attempt }) => {
+    onStart: async () => {
       if (run.isBehind) await waitForRoom();
-      await call.start(attempt);
+      await call.start(attempts++);
     },
     onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
     onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
@@ -115,8 +116,17 @@ export async function think(
     const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
     // The offline model goes by the user's last message, and by nothing before it.
     const joined = model.provider === "offline" ? fitted : joinUserMessages(fitted);
-    const messages = attach === undefined ? joined : await attach(joined);
-    const result = await callModel(model, { ...request, messages }, listener, options);
+    const ask = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
+      callModel(model, { ...request, messages }, listener, options);
+    const resolved = files?.resolve(joined) ?? joined;
+    // Node runs side by side begin in the same order whether files may come or not.
+    const attached = resolved instanceof Promise ? await resolved : resolved;
+    const result = await ask(attached).catch(async (error: unknown) => {
+      if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
+      // Else a file that the model cannot take would be sent again, and refused, with every turn to come.
+      files.leaveOut();
+      return ask(await files.resolve(joined));
+    });
     if (run.isBehind) await waitForRoom();
     call.end(result);
     const content = result.content.map((part) =>
@@ -129,6 +139,17 @@ export async function think(
     call.fail(error);
     throw asStaged(error, stage);
   }
+}
+
+const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 415, 422]);
+
+/** The provider does not take what it was sent, whenever it is sent. */
+function isRefusal(error: unknown): boolean {
+  return isLoomError(error, "model_failed") && REFUSALS.has(error.details["status"]);
+}
+
+function hasFile({ role, content }: ModelMessage): boolean {
+  return role === "user" && content.some(({ type }) => type === "file");
 }
 
 /** Writes the beginning and the end of a model call, once each for every try. */

@@ -16,6 +16,8 @@ export interface Option {
   /** What stands for the value in the usage text; absent for a switch. */
   readonly value?: string;
   readonly about: string;
+  /** The notes tell of it. */
+  readonly isUnlisted?: boolean;
 }
 
 export interface Command {
@@ -104,7 +106,8 @@ export function usageOf(command: Command, width: number): string {
   const { subcommands, takesMany = false } = command;
   if (subcommands !== undefined) return groupUsage(command, subcommands, width);
   const argument = command.argument === undefined ? "" : takesMany ? ` ${command.argument}…` : ` [${command.argument}]`;
-  const rows = [...Object.entries(command.options), ["help", HELP] as const].map(([name, { value, about }]) => ({
+  const listed = Object.entries(command.options).filter(([, { isUnlisted = false }]) => !isUnlisted);
+  const rows = [...listed, ["help", HELP] as const].map(([name, { value, about }]) => ({
     name: `--${name}${value === undefined ? "" : ` ${value}`}`,
     about,
   }));

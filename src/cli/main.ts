@@ -11,7 +11,7 @@ import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
-import { version } from "./package-version.ts";
+import { readPackageVersion } from "../server/read-package-version.ts";
 import { runSchema } from "./schema.ts";
 import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
@@ -56,7 +56,7 @@ async function runCommand([name, ...rest]: readonly string[], terminal: Terminal
       return 2;
     case "--version":
     case "-v":
-      await terminal.write(`${version()}\n`);
+      await terminal.write(`${readPackageVersion()}\n`);
       return 0;
     case "--help":
     case "-h":
@@ -97,7 +97,7 @@ function describeError({ message, hint }: CliError, terminal: Terminal): string 
 
 function overview(width: number): string {
   const rows = COMMANDS.map(({ command }) => ({ name: command.name, about: command.summary }));
-  const title = wrapText(`loom ${version()}: carry an agent's run to everyone who watches it`, width, "");
+  const title = wrapText(`loom ${readPackageVersion()}: carry an agent's run to everyone who watches it`, width, "");
   const more = wrapText("`loom COMMAND --help` tells more, `loom --version` prints the version.", width, "");
   return `${title}
 

@@ -6,9 +6,11 @@
  * - It holds the session's lease from `open` to `close`; no run of the session is live when it begins, none when it ends.
  * - Records keep their order, their node runs and what dialects had beside. Ids are the session's. A run keeps its name
  *   unless that is taken.
+ * - The first record of a run is marked: should this process be killed, whoever opens the session next ends the run.
  * - A `run_end` that a reply must follow is written with that reply, in one append: without it the run has not ended.
  */
 import { setTimeout } from "node:timers/promises";
+import { markForeign } from "../log/foreign-mark.ts";
 import { describeHolder } from "../log/holder.ts";
 import type { Lease, Log, RunStatus } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
@@ -30,7 +32,7 @@ import { OpenWork } from "./open-work.ts";
 import { listLiveRuns, readLastTime } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { RunFailure, RunHost, Settle } from "./run-contract.ts";
-import { type Draft, Sequencer } from "./sequencer.ts";
+import { type Draft, type Pushed, Sequencer } from "./sequencer.ts";
 import { openSession } from "./session.ts";
 import { SESSION_DEFAULTS } from "./session-options.ts";
 
@@ -176,14 +178,16 @@ export class ForeignSession {
 
   #write(name: string | undefined, run: Open, draft: Draft, ts: number): void {
     this.#stop.signal.throwIfAborted();
-    const own = { ...draft, runId: run.runId, event: rename(draft.event, run.runId) };
+    const named = { ...draft, runId: run.runId, event: rename(draft.event, run.runId) };
+    const isFirst = run.work.frames === 0 && run.ending === undefined;
+    const own = isFirst ? { ...named, came: { ...named.came, ext: markForeign(named.came?.ext) } } : named;
     if (run.ending === undefined && own.event.type === "run_end" && !isTerminal(own.event)) {
       run.ending = own;
       return;
     }
     const drafts = run.ending === undefined ? [own] : [run.ending, own];
     const counted = drafts.map((each) => ({ ...each, event: this.#count(each.event, run, drafts.length) }));
-    const { lastId } = this.#sequencer.push(counted, { ts });
+    const { lastId } = this.#pushOf(name, run, counted, ts);
     run.ending = undefined;
     run.lastId = lastId;
     for (const [index, { event, nodeId }] of counted.entries()) {
@@ -195,6 +199,19 @@ export class ForeignSession {
     run.status = end?.status ?? "completed";
     if (end?.code !== undefined) run.code = end.code;
     this.#open.delete(name);
+  }
+
+  /** A run whose first record cannot be written has not begun. */
+  #pushOf(name: string | undefined, run: Open, drafts: readonly Draft[], ts: number): Pushed {
+    try {
+      return this.#sequencer.push(drafts, { ts });
+    } catch (error) {
+      if (run.work.frames === 0) {
+        this.#open.delete(name);
+        this.#runs.splice(this.#runs.indexOf(run), 1);
+      }
+      throw error;
+    }
   }
 
   /** What `run_end` says of ids and counts is said of those here. */
@@ -283,7 +300,11 @@ export class ForeignSession {
     run.status = status;
     if (code !== undefined) run.code = code;
     run.lastId = this.#sequencer.nextId - 1;
-    for (const [name, open] of this.#open) if (open === run) this.#open.delete(name);
+    for (const [name, open] of this.#open) {
+      if (open !== run) continue;
+      this.#open.delete(name);
+      return;
+    }
   }
 
   #asOurs({ runId, requestId, work }: Open): Run {

@@ -259,8 +259,8 @@ export class Inbox {
   }
 }
 
-/** Files that may come with one message. */
-const MAX_ATTACHMENTS = 20;
+/** Files that may come with one message; code `invalid_command`. */
+export const MAX_ATTACHMENTS = 20;
 
 /** What an `enqueue` asks for. */
 export function readOrigin(body: JsonObject): Partial<RunOrigin> {
@@ -284,7 +284,7 @@ function readAttachments({ attachments }: JsonObject): RunOrigin["attachments"] 
   const fault = findEventFault({ type: "run_start", attachments });
   if (fault !== undefined || !Array.isArray(attachments)) throw invalid("`attachments` must be a list of files");
   if (attachments.length > MAX_ATTACHMENTS) throw invalid(`a message may have ${MAX_ATTACHMENTS} attachments`);
-  return attachments;
+  return attachments as RunOrigin["attachments"];
 }
 
 function readReply(body: JsonObject): ApprovalReply {

@@ -8,6 +8,7 @@ export { ErrorReporter } from "./error-reporter.ts";
 export { type ForeignRun, ForeignSession, type ForeignSessionOptions } from "./foreign-session.ts";
 export { describeError, NodeRun } from "./node-run.ts";
 export { type RecoveredSession, recoverOrphans, type RecoverOptions } from "./recover-orphans.ts";
+export { MAX_ATTACHMENTS } from "./inbox.ts";
 export type { DeadRun, RecoveredRun, RecoveryOptions } from "./recovery.ts";
 export { Run } from "./run.ts";
 export type {

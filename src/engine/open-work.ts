@@ -5,6 +5,7 @@
  *
  * Invariant: the events of `listClosings`, in their order, leave nothing open, and break no rule of a run's life.
  */
+import { isForeign } from "../log/foreign-mark.ts";
 import {
   type AnyEvent,
   BoundedMap,
@@ -98,6 +99,8 @@ export class OpenWork {
   firstId: number | undefined;
   startedAt: number | undefined;
   checkpoint: Checkpoint | undefined;
+  /** Somebody else carries it out, and tells of it here. */
+  isForeign = false;
 
   get spans(): IterableIterator<OpenSpan> {
     return this.#spans.values();
@@ -206,6 +209,7 @@ export class OpenWork {
     this.frames++;
     this.firstId ??= eventId;
     this.startedAt ??= ts;
+    if (envelope.ext !== undefined && isForeign(envelope)) this.isForeign = true;
     if (!isKnownEvent(event)) return;
     switch (event.type) {
       case "node_enter":

@@ -1,9 +1,11 @@
 /**
  * What becomes of a run whose process died. Its records say how far it came; this reads them and decides:
  *
+ * - it was somebody else's, who told of it here: it ends as an error, `interrupted`, since only its sender could go on;
+ * - nothing of it but its start is there, and somebody begins it again: it is carried out as if it began now;
  * - there is a checkpoint, somebody who can go on from it, and no answer text of the work in progress: it is resumed;
  * - there is nobody here who can, but might be elsewhere, and the session was opened for something else: it is left;
- * - it waits for the user, and nothing was said meanwhile: it waits on;
+ * - it waits for the user, nothing was said meanwhile, and somebody may still come who goes on with it: it waits on;
  * - otherwise it ends as an error, `interrupted`, since text that was sent cannot be taken back.
  *
  * It knows no session and takes no lease.
@@ -29,6 +31,10 @@ export interface DeadRun {
 export interface RecoveryOptions {
   /** Goes on from the checkpoint; `undefined` declines. */
   readonly resume?: (dead: DeadRun) => Promise<void> | undefined;
+  /** Carries out a run that had only started: nothing was done for it, and nobody was told more. Without it, it ends. */
+  readonly beginAgain?: (run: Run) => Promise<void>;
+  /** False: a run that `resume` declines ends even where it waits for the user, since nobody else will come. */
+  readonly mayWait?: boolean;
   /** True for a tool that may be run again although it had started. */
   readonly isIdempotent?: (name: string, run: Run) => boolean;
 }
@@ -105,10 +111,13 @@ export function endRun(run: Run): { readonly outcome: "ended"; readonly going: P
 /** Decides, and begins what was decided; `going` is what must be waited for. */
 export function recoverRun(
   run: Run,
-  { resume, isIdempotent = () => false, mayLeave = false }: RecoveryOptions & { readonly mayLeave?: boolean },
+  options: RecoveryOptions & { readonly mayLeave?: boolean },
 ): { readonly outcome: RecoveredRun["outcome"]; readonly going?: Promise<unknown> } {
-  run.expire();
+  const { resume, beginAgain, isIdempotent = () => false, mayWait = true, mayLeave = false } = options;
   const { work } = run;
+  if (work.isForeign) return endRun(run);
+  if (beginAgain !== undefined && work.frames === 1) return { outcome: "resumed", going: beginAgain(run) };
+  run.expire();
   const mayGoOn = !work.hasAnswered;
   const { checkpoint } = work;
   if (mayGoOn && resume !== undefined && checkpoint !== undefined) {
@@ -119,7 +128,7 @@ export function recoverRun(
     if (going !== undefined) return { outcome: "resumed", going };
   }
   if (mayGoOn && mayLeave && checkpoint !== undefined) return { outcome: "left" };
-  if (mayGoOn && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
+  if (mayGoOn && mayWait && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
   return endRun(run);
 }
 

@@ -49,7 +49,7 @@ describe("a session", () => {
       await log.submit({ commandId: runId, sessionId: SESSION, kind: "enqueue", body: { run_id: runId } });
     await vi.waitFor(() => expect(session.liveRun?.runId).toBe("a"));
     expect([session.isIdle, onIdle.mock.calls.length]).toEqual([false, told]);
-    session.drain();
+    await session.drain();
     gate.resolve();
     await session.idle();
     expect([session.liveRun, session.isIdle, onIdle.mock.calls.length]).toEqual([undefined, false, told]);

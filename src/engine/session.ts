@@ -181,9 +181,13 @@ export class Session implements AsyncDisposable {
     return this.#live === undefined && this.#turns.size === 0 && this.#inbox.isEmpty;
   }
 
-  /** Begins no more runs: messages wait for whoever opens the session next. Other commands are still carried out. */
-  drain(): void {
+  /**
+   * Begins no more runs: messages wait for whoever opens the session next. Other commands are still carried out. Resolves
+   * when no run is about to begin.
+   */
+  async drain(): Promise<void> {
     this.#isDraining = true;
+    await this.#turn;
   }
 
   /** Resolves when this process writes the session no more, and says why. */

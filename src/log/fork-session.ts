@@ -12,6 +12,7 @@ import { randomUUID } from "node:crypto";
 import { type CheckpointEvent, isJsonObject, type JsonObject, LoomError, MAX_JSON_DEPTH } from "../protocol/index.ts";
 import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
 import { createEntry } from "./entry.ts";
+import { isForeign, unmarkForeign } from "./foreign-mark.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
 import { assertName, assertTitle, sessionExists, unknownSession } from "./rules.ts";
@@ -72,7 +73,7 @@ async function copyEntries(log: Log, info: SessionInfo, to: number, name: string
   let bytes = 0;
   for await (const { texts } of readPages(log, info, info.firstId - 1, to))
     for (const text of texts) {
-      const entry = renameThread(renameEntry(text, info.sessionId, name), info.sessionId);
+      const entry = adopt(renameThread(renameEntry(text, info.sessionId, name), info.sessionId));
       entries.push(entry);
       bytes += Buffer.byteLength(entry.text);
       if (bytes > maxForkBytes)
@@ -88,6 +89,12 @@ function renameThread(entry: LogEntry, old: string): LogEntry {
   const { envelope, event } = entry.record;
   if (event.type !== "checkpoint" || (event as CheckpointEvent).thread_id !== old) return entry;
   return createEntry({ envelope, event: { ...(event as CheckpointEvent), thread_id: envelope.session_id } });
+}
+
+/** Whoever forks a run that somebody else carried out wants it to go on here. */
+function adopt(entry: LogEntry): LogEntry {
+  const { envelope, event } = entry.record;
+  return isForeign(envelope) ? createEntry({ envelope: unmarkForeign(envelope), event }) : entry;
 }
 
 function assertRoot({ checkpoint_id, checkpoint_ns = "" }: CheckpointEvent): void {

@@ -171,6 +171,17 @@ export function describeSearch(store: LogStore): void {
         await expectRefusal(log.searchSessions({ query: "apple", after: "s4" }), "cursor_invalid");
       }));
 
+    test("finds each session once, however often it has it, and those behind it", () =>
+      withLog(store, async ({ log, other }) => {
+        await tell(log, "old", ["apple", "-"]);
+        for (const name of ["long", "longer"]) {
+          const writer = await openWriter(log, name);
+          const turns = Array.from({ length: 600 }, (_, index) => draftTurn(`r${index}`, "apple", "-"));
+          await writer.write(turns.flat());
+        }
+        expect(await search(other, "apple")).toEqual(["longer", "long", "old"]);
+      }));
+
     test("looks at a part of long texts, and shows a piece of them", () =>
       withLog(store, async ({ log }) => {
         await tell(log, "s", [
@@ -185,18 +196,18 @@ export function describeSearch(store: LogStore): void {
         expect(await search(log, "x ".repeat(10_000))).toEqual(["s"]);
       }));
 
-    test("finds the same in every log", async () => {
-      const text = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 4, unit: "grapheme" })), {
-        maxLength: 5,
-      });
-      const said = fc.record({ title: text, message: text, reply: text });
-      const cases = fc.record({
-        sessions: fc.array(said, { minLength: 1, maxLength: 4 }),
-        queries: fc.array(text, { minLength: 3, maxLength: 6 }),
-      });
-      for (const { sessions, queries } of fc.sample(cases, process.env["LOOM_LONG"] === "1" ? 200 : 8)) {
-        await withLog(store, async ({ log, other, clock }) => {
-          const model = new MemoryLog({ now: () => clock.now });
+    test("finds the same in every log", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const text = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 4, unit: "grapheme" })), {
+          maxLength: 5,
+        });
+        const said = fc.record({ title: text, message: text, reply: text });
+        const cases = fc.record({
+          sessions: fc.array(said, { minLength: 1, maxLength: 4 }),
+          queries: fc.array(text, { minLength: 3, maxLength: 6 }),
+        });
+        const model = new MemoryLog({ now: () => clock.now });
+        for (const { sessions, queries } of fc.sample(cases, process.env["LOOM_LONG"] === "1" ? 200 : 8)) {
           for (const one of [log, model])
             for (const [index, { title, message, reply }] of sessions.entries()) {
               await one.createSession(`s${index}`, { title: title.join("") });
@@ -208,8 +219,9 @@ export function describeSearch(store: LogStore): void {
               (await one.searchSessions({ query })).map(({ sessionId, match }) => ({ sessionId, match }));
             expect(await strip(other), query).toEqual(await strip(model));
           }
-        });
-      }
-    });
+          // The next begin anew, where these have been.
+          for (const one of [log, model]) for (const index of sessions.keys()) await one.deleteSession(`s${index}`);
+        }
+      }));
   });
 }

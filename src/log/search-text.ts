@@ -19,9 +19,11 @@ const SNIPPET_LEAD = 40;
 
 const LONE = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{So}`;
 const WORD = new RegExp(
-  String.raw`(?<lone>[${LONE}]\p{M}*)|(?:(?![${LONE}])[\p{L}\p{N}])(?:(?![${LONE}])[\p{L}\p{N}\p{M}])*`,
-  "gu",
+  String.raw`(?<lone>[${LONE}]\p{M}*)|[[\p{L}\p{N}]--[${LONE}]][[\p{L}\p{N}\p{M}]--[${LONE}]]*`,
+  "gv",
 );
+/** Words that are folded by their case alone: most of what is written. */
+const PLAIN = /^(?:[a-z\d]+|[\u4e00-\u9fff])$/i;
 
 interface Word {
   readonly folded: string;
@@ -37,9 +39,7 @@ export interface Phrase {
 
 /** The words of a text as an index takes them: folded, one space between. */
 export function listWords(text: string): string {
-  return readWords(text.slice(0, MAX_SEARCHED_LENGTH))
-    .map(({ folded }) => folded)
-    .join(" ");
+  return Array.from(readWords(text.slice(0, MAX_SEARCHED_LENGTH)), ({ folded }) => folded).join(" ");
 }
 
 /** What a query asks for, all of it: a phrase for each part between its spaces. None where nothing in it counts. */
@@ -47,7 +47,7 @@ export function readQuery(query: string): readonly Phrase[] {
   const phrases: Phrase[] = [];
   let left = MAX_QUERY_WORDS;
   for (const part of query.slice(0, MAX_QUERY_LENGTH).split(/\s+/u)) {
-    const words = readWords(part).slice(0, left);
+    const words = [...readWords(part)].slice(0, left);
     const last = words.at(-1);
     if (last === undefined) continue;
     left -= words.length;
@@ -59,17 +59,23 @@ export function readQuery(query: string): readonly Phrase[] {
   return phrases;
 }
 
-/** A piece of the text around the first phrase that is in it; undefined unless all are. */
+/** A piece of the text around the first phrase that is in it; undefined unless all are. Reads no further than it must. */
 export function findSnippet(text: string, phrases: readonly Phrase[]): string | undefined {
-  const searched = text.slice(0, MAX_SEARCHED_LENGTH);
-  const words = readWords(searched);
+  if (phrases.length === 0) return undefined;
+  const words: Word[] = [];
+  const missing = new Set(phrases);
   let first = Number.POSITIVE_INFINITY;
-  for (const phrase of phrases) {
-    const at = words.findIndex((_, index) => isAt(words, index, phrase));
-    if (at === -1) return undefined;
-    first = Math.min(first, words[at]?.start ?? 0);
+  for (const word of readWords(text.slice(0, MAX_SEARCHED_LENGTH))) {
+    words.push(word);
+    for (const phrase of missing) {
+      const from = words.length - phrase.words.length;
+      if (!isAt(words, from, phrase)) continue;
+      missing.delete(phrase);
+      first = Math.min(first, words[from]?.start ?? 0);
+    }
+    if (missing.size === 0) return cutAround(text, first);
   }
-  return first === Number.POSITIVE_INFINITY ? undefined : cutAround(text, first);
+  return undefined;
 }
 
 function isAt(words: readonly Word[], from: number, { words: asked, isPrefix }: Phrase): boolean {
@@ -79,17 +85,16 @@ function isAt(words: readonly Word[], from: number, { words: asked, isPrefix }: 
   });
 }
 
-function readWords(text: string): readonly Word[] {
-  const words: Word[] = [];
+function* readWords(text: string): Generator<Word> {
   for (const match of text.matchAll(WORD)) {
     const folded = fold(match[0]);
-    if (folded !== "") words.push({ folded, isLone: match.groups?.["lone"] !== undefined, start: match.index });
+    if (folded !== "") yield { folded, isLone: match.groups?.["lone"] !== undefined, start: match.index };
   }
-  return words;
 }
 
 /** What is left has no space and nothing that an index could take for its own language. */
 function fold(word: string): string {
+  if (PLAIN.test(word)) return word.toLowerCase();
   return word
     .normalize("NFKD")
     .toLowerCase()

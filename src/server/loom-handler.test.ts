@@ -4,7 +4,8 @@ import { DIALECT_NAMES } from "../dialects/index.ts";
 import { MemoryLog } from "../log/index.ts";
 import { ScriptedModel } from "../models/testing.ts";
 import { createPrometheusObserver } from "../observe/index.ts";
-import { LoomError } from "../protocol/index.ts";
+import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import { makeRun, writeRecords } from "../../test/log-sessions.ts";
 import type { LoomHandlerOptions } from "./handler-options.ts";
 import { createLoomHandler, type LoomHandler } from "./loom-handler.ts";
 
@@ -59,6 +60,20 @@ describe("the doors of the server itself", () => {
     await handler.close({ graceMs: 0 });
     const closing = await ask(handler, "/readyz");
     expect([closing.status, await closing.json()]).toMatchObject([503, { reasons: ["the server is about to stop"] }]);
+  });
+
+  it("go on looking for what was left where the store could not be read at first", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const log = new MemoryLog();
+    vi.spyOn(log, "listOrphans").mockRejectedValueOnce(new Error("busy"));
+    const onError = vi.fn();
+    const handler = createHandler({ log, onError });
+    await expect(handler.ready).rejects.toThrow("busy");
+    expect((await ask(handler, "/readyz")).status).toBe(503);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect((await ask(handler, "/readyz")).status).toBe(200);
+    expect(onError).toHaveBeenCalledOnce();
   });
 
   it("show metrics where there are some", async () => {
@@ -144,7 +159,7 @@ describe("requests", () => {
     const good = await ask(handler, "/version", { headers: { origin: "https://app.example.com" } });
     expect(Object.fromEntries(good.headers)).toMatchObject({
       "access-control-allow-origin": "https://app.example.com",
-      "access-control-expose-headers": "loom-cursor, x-request-id, retry-after",
+      "access-control-expose-headers": "loom-cursor, loom-run, loom-session, location, x-request-id, retry-after",
       vary: "origin",
     });
     const bad = await ask(handler, "/version", { headers: { origin: "https://evil.example" } });
@@ -161,6 +176,21 @@ describe("requests", () => {
     ]);
     expect(asked.headers.get("access-control-allow-headers")).toContain("last-event-id");
     expect((await ask(handler, "/version")).headers.get("vary")).toBe("origin");
+  });
+
+  it("are shown stack traces only where they may see them", async () => {
+    const log = new MemoryLog();
+    const [start, end] = makeRun("r").slice(0, 1).concat(makeRun("r").slice(-1)) as [StampedRecord, StampedRecord];
+    const error = { type: "error", code: "internal_error", message: "no", details: { stack_trace: "at secret" } };
+    await writeRecords(log, [
+      start,
+      { envelope: { ...start.envelope, event_id: 2 }, event: error },
+      { envelope: { ...end.envelope, event_id: 3 }, event: end.event },
+    ]);
+    const read = async (debug: boolean) =>
+      (await ask(createHandler({ log, debug }), "/v1/sessions/s/events?dialect=engine")).text();
+    expect(await read(true)).toContain("at secret");
+    expect(await read(false)).not.toContain("at secret");
   });
 
   it("that begin something are not taken by a server that stops", async () => {

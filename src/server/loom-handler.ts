@@ -10,8 +10,10 @@ import { createCallbackObserver } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { OPERATIONS } from "./api/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
+import { createCommandHost } from "./commands/create-command-host.ts";
 import { allowAll } from "./guard/authorize.ts";
 import { createGuard } from "./guard/create-guard.ts";
+import { readHost } from "./guard/read-asker.ts";
 import { readProxies } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
 import { admitUpgrade } from "./http/admit-upgrade.ts";
@@ -25,7 +27,7 @@ import { readPackageVersion } from "./read-package-version.ts";
 import { createRunDesk } from "./runs/create-run-desk.ts";
 import type { ServerCore } from "./server-core.ts";
 import { readLimits } from "./server-limits.ts";
-import { createSockets } from "./sockets/create-sockets.ts";
+import { createSockets, SOCKET_PATHS } from "./sockets/create-sockets.ts";
 import { createStreams } from "./streams/create-streams.ts";
 
 export interface CloseHandlerOptions {
@@ -40,13 +42,17 @@ export interface LoomHandler {
   readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
   /** On Node, for the event `upgrade`. False where the path is not ours: then nothing was done. */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
-  /** When what other processes left has been looked through. Until then it works, and says that it is not ready. */
+  /**
+   * When what other processes left has been looked through. Until then it works, and says that it is not ready. Rejects
+   * where it could not look; it goes on trying, and `/readyz` tells.
+   */
   readonly ready: Promise<void>;
   /** Takes no more runs, lets those that go on end within the time, tells readers to come back, and lets go of sessions. */
   close(options?: CloseHandlerOptions): Promise<void>;
 }
 
-const SOCKET_PATHS: ReadonlySet<string> = new Set(["/v1/ws", "/agentOS/v1/ws_stream"]);
+/** Before a store that could not be looked through is looked through again. */
+const LOOK_AGAIN_MS = 1000;
 
 export function createLoomHandler(options: LoomHandlerOptions): LoomHandler {
   const { hosts } = options;
@@ -55,7 +61,7 @@ export function createLoomHandler(options: LoomHandlerOptions): LoomHandler {
 }
 
 export function readHosts(hosts: readonly string[]): Set<string> {
-  return new Set(hosts.map((host) => host.toLowerCase()));
+  return new Set(hosts.map((host) => readHost(host, "http")));
 }
 
 /** With the names by which it may be asked; a server of its own learns them only when it listens. */
@@ -80,17 +86,38 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const sockets = createSockets(core);
   const fetch = (request: Request, env?: unknown): Promise<Response> => answerRequest(entrance, request, env);
   const listen = createListener(core, fetch);
-  const ready = core.runs.start().then(() => void (state.isReady = true));
-  // Whoever does not wait for it learns it from `/readyz`.
+  let waiting: NodeJS.Timeout | undefined;
+  const lookAround = async (): Promise<void> => {
+    try {
+      await core.runs.start();
+      state.isReady = true;
+    } catch (error) {
+      // A store that is busy now is not so for good. Whoever does not wait for `ready` learns it from `/readyz`.
+      const again = (): void => void lookAround().catch((cause: unknown) => core.report(cause));
+      if (!closing.signal.aborted) waiting = setTimeout(again, LOOK_AGAIN_MS).unref();
+      throw error;
+    }
+  };
+  const ready = lookAround();
   ready.catch((error: unknown) => core.report(error));
   let closed: Promise<void> | undefined;
   const close = async ({ graceMs = core.limits.graceMs }: CloseHandlerOptions): Promise<void> => {
     closing.abort();
-    await core.runs.close({ graceMs });
-    await core.streams.close();
-    await sockets.close();
-    await told?.flush();
-    told?.close();
+    clearTimeout(waiting);
+    // Each in its turn, whatever becomes of the one before: nobody is left hanging.
+    const steps = [
+      () => core.runs.close({ graceMs }),
+      () => core.streams.close(),
+      () => sockets.close(),
+      () => told?.flush(),
+      () => told?.close(),
+    ];
+    for (const step of steps)
+      try {
+        await step();
+      } catch (error) {
+        core.report(error);
+      }
   };
   return {
     fetch,
@@ -113,26 +140,27 @@ function createCore(
   const { observers = [] } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
+  const runs = createRunDesk({
+    ...options.runs,
+    log,
+    agents,
+    observers,
+    ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
+    ...(defaultAgent === undefined ? {} : { defaultAgent }),
+    ...(onError === undefined ? {} : { onError }),
+  });
   return {
     log,
     limits,
-    streams: createStreams({ log, limits, meter, onError: own.report }),
-    runs: createRunDesk({
-      ...options.runs,
-      log,
-      agents,
-      observers,
-      ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
-      ...(defaultAgent === undefined ? {} : { defaultAgent }),
-      ...(onError === undefined ? {} : { onError }),
-    }),
+    streams: createStreams({ log, limits, meter, debug, onError: own.report }),
+    runs,
     blobs,
+    commands: createCommandHost({ log, runs, limits, blobs, report: own.report }),
     authorize,
     meter,
     register,
     basePath,
     version: readPackageVersion(),
-    isDebug: debug,
     ...own,
   };
 }

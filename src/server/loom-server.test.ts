@@ -7,7 +7,9 @@ import { WebSocket } from "ws";
 import { agent } from "../agents/index.ts";
 import { MemoryLog } from "../log/index.ts";
 import { ScriptedModel } from "../models/testing.ts";
+import { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 import { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
+import { SERVER_LIMITS } from "./server-limits.ts";
 
 async function start(options: Partial<LoomServerOptions> = {}): Promise<LoomServer> {
   const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
@@ -103,6 +105,30 @@ describe("a server of its own", () => {
     const odd = await speak(server.port, "GET /a\\b HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n");
     expect(odd).toMatch(/ 40[03] /);
     expect(odd).not.toMatch(/\n\s+at /);
+  });
+
+  it("answers those who would rather speak HTTP/2 as if they had not said so", async () => {
+    const server = await start();
+    const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQ" };
+    expect(await ask(server, "/healthz", headers)).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  it("does not call it an error that somebody leaves", async () => {
+    const onError = vi.fn();
+    const server = await start({ onError, blobs: createMemoryBlobStore(SERVER_LIMITS) });
+    const head = `HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\ncontent-type: application/json\r\n`;
+    const bodies = ["content-length: 100\r\n\r\n{", 'transfer-encoding: chunked\r\n\r\n5\r\n{"mes\r\n'];
+    const paths = ["/v1/runs", "/v1/sessions/s/blobs"];
+    for (const sent of paths.flatMap((path) => bodies.map((body) => `POST ${path} ${head}${body}`))) {
+      const socket = connect(server.port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      await new Promise<void>((resolve) => socket.write(sent, () => resolve()));
+      // It has been read when the next is answered.
+      expect((await ask(server, "/healthz")).status).toBe(200);
+      socket.resetAndDestroy();
+    }
+    await server.close({ graceMs: 0 });
+    expect(onError).not.toHaveBeenCalled();
   });
 
   it("has so many connections and no more", async () => {

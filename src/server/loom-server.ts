@@ -77,6 +77,8 @@ function createNodeServer(limits: ServerLimits): Server {
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveMs,
     maxHeaderSize: limits.maxHeaderBytes,
+    // Other upgrades that clients offer, to HTTP/2 say, are not taken: they are answered as if they had not.
+    shouldUpgradeCallback: ({ headers: { upgrade = "" } }) => upgrade.toLowerCase() === "websocket",
     connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
     // Peers that vanish are noticed, if late.
     keepAlive: true,

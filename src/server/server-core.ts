@@ -2,6 +2,7 @@
 import type { Log } from "../log/index.ts";
 import type { PrometheusRegister, StreamMeter } from "../observe/index.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
+import type { CommandHost } from "./commands/carry-out.ts";
 import type { Authorize } from "./guard/authorize.ts";
 import type { RunDesk } from "./runs/run-desk.ts";
 import type { ServerLimits } from "./server-limits.ts";
@@ -13,6 +14,8 @@ export interface ServerCore {
   readonly streams: Streams;
   readonly runs: RunDesk;
   readonly blobs: BlobStore | undefined;
+  /** How what is asked of sessions is carried out. */
+  readonly commands: CommandHost;
   readonly authorize: Authorize;
   readonly meter: StreamMeter | undefined;
   /** What `/metrics` shows. */
@@ -20,8 +23,6 @@ export interface ServerCore {
   /** Before every path, without a slash at its end; empty at the root. */
   readonly basePath: string;
   readonly version: string;
-  /** Stack traces in the dialect `engine`; never by default. */
-  readonly isDebug: boolean;
   /** False until the first look for what other processes left is done. Where it is absent there is none. */
   readonly isReady?: () => boolean;
   /** Aborted when the server is about to stop. */

@@ -33,7 +33,7 @@ export interface ServerLimits extends StreamLimits {
   readonly commandTimeoutMs: number;
   /** How long runs may go on when the server stops. */
   readonly graceMs: number;
-  /** How long the body of a request in JSON may take to come. Code `request_timeout`. */
+  /** How long the body of a request in JSON may take to come, and the sender of a blob be silent. Code `request_timeout`. */
   readonly bodyTimeoutMs: number;
   /** Of a server of its own: how long the head of a request may take to come, and how many bytes it has. */
   readonly headersTimeoutMs: number;
@@ -98,6 +98,7 @@ export function readLimits(given: Partial<ServerLimits> = {}): ServerLimits {
 const MAY_BE_ZERO: ReadonlySet<keyof ServerLimits> = new Set([
   "heartbeatMs",
   "pingMs",
+  "ingestIdleMs",
   "commandTimeoutMs",
   "graceMs",
   "closeMs",

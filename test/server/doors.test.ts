@@ -13,6 +13,7 @@ import { type LoomServer, startLoomServer } from "../../src/server/loom-server.t
 import { createTools } from "../agents/counted-tools.ts";
 import { GOLDEN_RUNS } from "../agents/golden-runs.ts";
 import { gather, writeRecords } from "../log-sessions.ts";
+import { DOOR_SAMPLES } from "../sampling.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
 import { followSse } from "./stage.ts";
 
@@ -27,10 +28,13 @@ const FRAMINGS = [
 
 const FORMS = DIALECT_NAMES.flatMap((dialect) => FRAMINGS.map((framing) => ({ dialect, ...framing })));
 
-/** Of one stream, about. Every place is cut by the tests of the chat itself. */
-const CUTS = 8;
-
-const eachForm = (act: (form: (typeof FORMS)[number], index: number) => Promise<void>) => Promise.all(FORMS.map(act));
+/** Every dialect, and in the short suite one framing of each: another for the next dialect, and for the next turn. */
+function pickForms(turn: number): typeof FORMS {
+  const { framings } = DOOR_SAMPLES;
+  return FORMS.filter(
+    (_form, index) => (Math.floor(index / FRAMINGS.length) + index + turn) % FRAMINGS.length < framings,
+  );
+}
 
 /** A vector as a session of its name: what its records leave open is filled in as by whoever stores them. */
 function toSession(file: string): readonly [string, readonly StampedRecord[]] {
@@ -77,22 +81,29 @@ async function read(path: string, accept: string, headers = {}): Promise<string>
 }
 
 describe("the events of a session", () => {
-  it.each(SESSIONS)("%s, in every dialect and framing, from anywhere", async (session) => {
-    const path = `/v1/sessions/${session}/events`;
-    await eachForm(async ({ dialect, accept, write }) => {
-      const frames = await readLog(session, dialect);
-      const whole = frames.map(write).join("");
-      expect(await read(`${path}?dialect=${dialect}`, accept)).toBe(whole);
-      const middle = Math.floor(frames.length / 2);
-      const rest = frames
-        .slice(middle + 1)
-        .map(write)
-        .join("");
-      const { cursor = "" } = frames[middle] ?? {};
-      if (cursor === "") return;
-      expect(await read(`${path}?dialect=${dialect}`, accept, { "last-event-id": cursor })).toBe(rest);
-      expect(await read(`${path}?dialect=${dialect}&skip=${middle + 1}`, accept)).toBe(rest);
-    });
+  it("come in every dialect and framing, from anywhere", async () => {
+    for (const [turn, [session]] of SESSIONS.entries()) {
+      const path = `/v1/sessions/${session}/events`;
+      for (const { dialect, accept, write } of pickForms(turn)) {
+        const frames = await readLog(session, dialect);
+        const whole = frames.map(write).join("");
+        const where = `${session} ${dialect} ${accept}`;
+        expect(await read(`${path}?dialect=${dialect}`, accept), where).toBe(whole);
+        const middle = Math.floor(frames.length / 2);
+        const rest = frames
+          .slice(middle + 1)
+          .map(write)
+          .join("");
+        const { cursor = "" } = frames[middle] ?? {};
+        if (cursor === "") continue;
+        const ways = [
+          { query: "", headers: { "last-event-id": cursor } },
+          { query: `&skip=${middle + 1}`, headers: {} },
+        ].filter((_way, way) => (way + turn) % 2 < DOOR_SAMPLES.ways);
+        for (const { query, headers } of ways)
+          expect(await read(`${path}?dialect=${dialect}${query}`, accept, headers), where + query).toBe(rest);
+      }
+    }
   });
 
   it("are told run by run, each to its end", async () => {
@@ -104,22 +115,20 @@ describe("the events of a session", () => {
         continue;
       for (const { runId, firstId, lastId } of runs) {
         seen++;
-        const turn = seen % FRAMINGS.length;
-        await eachForm(async ({ dialect, accept, write }, index) => {
-          // Each run in every dialect, and every dialect in both framings, but not all of it for each run.
-          if (index % FRAMINGS.length !== turn) return;
+        for (const { dialect, accept, write } of pickForms(seen)) {
           const from = (await gather(openStream(log, session, { dialect, after: firstId - 1 }))).flat();
           const own = from.filter(({ cursor }) => Number(cursor.split(".")[2]) <= (lastId ?? 0));
           const path = `/v1/sessions/${session}/events?follow=true&dialect=${dialect}&run=${encodeURIComponent(runId)}`;
-          expect(await read(path, accept)).toBe(own.map(write).join(""));
-        });
+          expect(await read(path, accept), path).toBe(own.map(write).join(""));
+        }
       }
     }
     expect(seen).toBeGreaterThan(20);
   });
 });
 
-describe.each(GOLDEN_RUNS)("$name, played over HTTP", ({ name, message, answer }) => {
+describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name, played over HTTP", (played) => {
+  const { name, message, answer, turn } = played;
   const session = `live-${name}`;
   const headers = { "content-type": "application/json", "idempotency-key": `key-${name}` };
   const said = JSON.stringify({ message, agent: name });
@@ -146,7 +155,8 @@ describe.each(GOLDEN_RUNS)("$name, played over HTTP", ({ name, message, answer }
     [run] = (await log.listRuns(session)) as [RunInfo];
   });
 
-  it.each(FORMS)("is told again in $dialect as $name by the key of its message", async ({ dialect, accept, write }) => {
+  it.each(pickForms(turn))("is told again in $dialect as $name by the key of its message", async (form) => {
+    const { dialect, accept, write } = form;
     const frames = await readLog(session, dialect);
     const path = `/v1/sessions/${session}/runs?dialect=${dialect}`;
     const again = await ask(path, { method: "POST", headers: { ...headers, accept }, body: said });
@@ -170,7 +180,7 @@ describe.each(GOLDEN_RUNS)("$name, played over HTTP", ({ name, message, answer }
     const whole = frames.map(write).join("");
     expect(await (await ask("/api/chat", { method: "POST", headers, body })).text()).toBe(whole);
     expect(await read(`/api/chat?session_id=${session}`, accept)).toBe(whole);
-    const step = Math.max(1, Math.floor(frames.length / CUTS));
+    const step = Math.max(1, Math.floor(frames.length / DOOR_SAMPLES.cuts));
     for (const [index, { cursor }] of frames.entries()) {
       if (index % step > 0 && index < frames.length - 2) continue;
       const rest = frames

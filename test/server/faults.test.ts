@@ -176,7 +176,10 @@ describe.each(KINDS)("%s ends with the same view", (kind) => {
   });
 
   test("half open", async () => {
-    await tryPlan(kind, (index) => (index < 2 ? { breach: { frames: 3 + index, how: "stall" } } : undefined));
+    // By what has happened, not by how often was tried: on a busy machine a client may give up before it does.
+    await tryPlan(kind, (index) =>
+      proxy.breaches < 2 ? { breach: { frames: 3 + (index % 2), how: "stall" } } : undefined,
+    );
     expect(proxy.breaches).toBeGreaterThan(0);
   });
 

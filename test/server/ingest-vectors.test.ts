@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createStamper, createStreamCheck, DIALECTS, type DialectName } from "../../src/dialects/index.ts";
+import { unmarkForeign } from "../../src/log/foreign-mark.ts";
 import { type Log, MemoryLog } from "../../src/log/index.ts";
 import type { EventRecord, LoomError } from "../../src/protocol/index.ts";
 import { type Ingested, ingestStream } from "../../src/server/ingest/ingest-stream.ts";
@@ -66,7 +67,7 @@ const NUMBERS: ReadonlySet<string> = new Set(["first_event_id", "last_event_id",
 
 /** What must not change: all but ids, times, and what `run_end` says of both. */
 function strip({ envelope, event }: EventRecord): unknown {
-  const { node_id, ext } = envelope;
+  const { node_id, ext } = unmarkForeign(envelope);
   const isStart = event.type === "run_start";
   const fields = Object.entries(event).filter(([name]) => !NUMBERS.has(name) && !(isStart && name === "run_id"));
   return { node_id, ext, event: Object.fromEntries(fields) };

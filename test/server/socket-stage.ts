@@ -10,6 +10,7 @@ import { openSession, type Run } from "../../src/engine/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
+import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
 import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
 import type { RunDesk } from "../../src/server/runs/run-desk.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
@@ -50,12 +51,12 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
     streams,
     runs,
     blobs: undefined,
+    commands: createCommandHost({ log, runs, limits, blobs: undefined, report }),
     authorize,
     meter: undefined,
     register: undefined,
     basePath,
     version: "0.0.0-test",
-    isDebug: false,
     closing: closing.signal,
     report,
   };

@@ -1,10 +1,10 @@
 /** The WebSockets of the server, against the real `ws` client: 004 to the letter, and the control protocol. */
-import type { Socket } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { connect, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Run } from "../../src/engine/index.ts";
-import { openStream } from "../../src/log/index.ts";
+import { createEntry, MemoryLog, openStream } from "../../src/log/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
-import { gather, makeRun, writeRecords } from "../log-sessions.ts";
+import { gather, makeRun, overrideLog, writeRecords } from "../log-sessions.ts";
 import { checkLumine, isDoneFrame, sayAgain, setSocketStage } from "./socket-stage.ts";
 
 const LUMINE = "/agentOS/v1/ws_stream";
@@ -298,6 +298,147 @@ describe("004", () => {
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
+  it("cancels a message that came right before, also where it follows the session", async () => {
+    const gate = createGate();
+    const stage = await setSocketStage({ play: gate.play });
+    for (const query of ["", "?follow=1"]) {
+      const client = stage.connect(`${LUMINE}${query}`);
+      await client.opened();
+      client.say({ content: "wait" });
+      client.say({ type: "cancel" });
+      await client.done();
+      expect(client.frames().filter(({ type }) => type === "error")).toEqual([]);
+      expect(await stage.log.listRuns(client.session())).toMatchObject([{ status: "cancelled" }]);
+    }
+  });
+
+  it("answers at once what comes between two requests of a session it follows", async () => {
+    const stage = await setSocketStage({
+      play: async (run, message) => {
+        await run.emit({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "Pack", completed: false }] });
+        await sayAgain(run, message);
+      },
+    });
+    const client = stage.connect(`${LUMINE}?follow=1`);
+    await client.opened();
+    client.say({ content: "list" });
+    await client.done();
+    client.say({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    await client.until(({ type }) => type === "todo_update");
+    client.say({ content: "" });
+    await client.done(2);
+    expect(client.frames().slice(-3)).toMatchObject([{ type: "session_id" }, { type: "error" }, { content: "[DONE]" }]);
+    client.say({ content: "again" });
+    await client.done(3);
+  });
+
+  it("goes on where it was when the store has failed, and sends nothing twice", async () => {
+    let isBroken = false;
+    const log = overrideLog(new MemoryLog({ limits: { maxFeedBytes: 1 } }), (real) => ({
+      async read(...asked) {
+        if (isBroken) throw new Error("the disk is gone");
+        return real.read(...asked);
+      },
+    }));
+    const stage = await setSocketStage({ log });
+    const client = stage.connect(`${LUMINE}?session_id=s&follow=1`);
+    await client.opened();
+    client.say({ content: "one" });
+    await client.done();
+    isBroken = true;
+    const other = stage.connect(`${LUMINE}?session_id=s`);
+    await other.opened();
+    other.say({ content: "two" });
+    await client.until(({ code }) => code === "internal_error");
+    isBroken = false;
+    await vi.waitFor(async () => expect((await log.listRuns("s")).map(({ status }) => status)).not.toContain("live"));
+    client.say({ content: "three" });
+    await client.done(4);
+    const ours = client.frames().findIndex(({ code }) => code === "internal_error");
+    // The greeting before it and the [DONE] behind it are ours too.
+    const got = client.texts.filter((_, index) => Math.abs(index - ours) > 1);
+    expect(got).toEqual(await stage.list("s", true));
+  });
+
+  it("is told when the store fails while its message waits", async () => {
+    const gate = createGate();
+    let isBroken = false;
+    const log = overrideLog(new MemoryLog(), (real) => ({
+      async getRun(...asked) {
+        if (isBroken) throw new Error("the disk is gone");
+        return real.getRun(...asked);
+      },
+      async getCommand(...asked) {
+        if (isBroken) throw new Error("the disk is gone");
+        return real.getCommand(...asked);
+      },
+    }));
+    const stage = await setSocketStage({ log, play: gate.play });
+    const [one, two] = [stage.connect(`${LUMINE}?session_id=s`), stage.connect(`${LUMINE}?session_id=s`)];
+    await Promise.all([one.opened(), two.opened()]);
+    one.say({ content: "wait" });
+    await one.until(({ content }) => content === "first ");
+    two.say({ content: "two" });
+    await vi.waitFor(() => expect(stage.core.streams.size).toBe(2));
+    isBroken = true;
+    gate.open();
+    await two.until(({ code }) => code === "internal_error");
+    isBroken = false;
+    two.say({ content: "three" });
+    await two.done(2);
+    expect(two.texts.filter((text) => text.includes("second"))).toHaveLength(1);
+  });
+
+  it("does so much at once that is no message, and no more", async () => {
+    const held = Promise.withResolvers<void>();
+    let asked = 0;
+    const stage = await setSocketStage({
+      authorize: async ({ action }) => {
+        if (action !== "runs.control") return;
+        asked++;
+        await held.promise;
+      },
+    });
+    const client = stage.connect(LUMINE);
+    await client.opened();
+    client.say({ content: "one" });
+    await client.done();
+    for (let n = 0; n < 150; n++) client.say({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    await vi.waitFor(() => expect(client.frames().filter(({ code }) => code === "backlog_full")).toHaveLength(50));
+    expect(asked).toBe(100);
+    held.resolve();
+    const isRefused = ({ code }: { readonly code?: unknown }): boolean => code === "unknown_todo";
+    await vi.waitFor(() => expect(client.frames().filter(isRefused)).toHaveLength(100), { timeout: 5000 });
+    expect(checkLumine(client.texts)).toEqual([]);
+  });
+
+  it("that has come back is free for the next request when what waited is taken out", async () => {
+    const stage = await setSocketStage();
+    const { log } = stage;
+    await log.createSession("s");
+    const { epoch, ...lease } = await log.acquire("s", { holder: "another", ttlMs: 60_000 });
+    const records = makeRun("run-1");
+    const append = (from: number, to: number, settle?: Parameters<typeof log.append>[0]["settle"]) =>
+      log.append({
+        sessionId: "s",
+        epoch,
+        expectedLastId: from,
+        entries: records.slice(from, to).map(createEntry),
+        ...(settle === undefined ? {} : { settle }),
+      });
+    await append(0, 2);
+    await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body: { message: "later", run_id: "r" } });
+    const client = stage.connect(`${LUMINE}?session_id=s&skip=0`);
+    await client.count(3);
+    await append(2, 4);
+    await client.done();
+    await append(4, 4, [{ commandId: "c", outcome: { code: "cancelled" } }]);
+    await log.release({ ...lease, epoch });
+    client.say({ content: "next", session_id: "another" });
+    await client.done(2);
+    expect(client.texts.slice(1)).toEqual([...(await stage.list("s")), ...(await stage.list("another"))]);
+  });
+
   it("is told when a message that waited is taken out", async () => {
     const gate = createGate();
     const stage = await setSocketStage({ play: gate.play });
@@ -312,6 +453,8 @@ describe("004", () => {
     expect(two.frames().slice(1)).toMatchObject([{ type: "error", code: "cancelled" }, { content: "[DONE]" }]);
     gate.open();
     await one.done();
+    // Nothing went wrong on the server.
+    expect(stage.reported).toEqual([]);
     expect(await stage.log.listRuns("s")).toHaveLength(1);
   });
 
@@ -446,6 +589,17 @@ describe.each(["/v1/ws", LUMINE])("a socket at %s", (path) => {
     await stage.connect(path).opened();
     await stage.sockets.close();
     expect((await stage.connect(path).refused()).message).toContain("503");
+  });
+
+  it("is refused to one who stays on the line, and nothing is kept of it", async () => {
+    const stage = await setSocketStage({ limits: { maxSockets: 1 } });
+    await stage.connect("/v1/ws").opened();
+    const line = connect({ port: stage.port, host: "127.0.0.1", allowHalfOpen: true });
+    onTestFinished(() => void line.destroy());
+    line.on("error", () => undefined).resume();
+    const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+    line.write(`GET /v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}\r\n\r\n`);
+    await vi.waitFor(() => expect(stage.raw[1]?.destroyed).toBe(true));
   });
 
   it("is ended by a message that is far too long", async () => {

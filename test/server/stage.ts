@@ -10,6 +10,7 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
+import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
 import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
 import { createApp } from "../../src/server/http/create-app.ts";
 import { createRunDesk } from "../../src/server/runs/create-run-desk.ts";
@@ -18,6 +19,7 @@ import type { ServerCore } from "../../src/server/server-core.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../src/server/server-limits.ts";
 import { createStreams } from "../../src/server/streams/create-streams.ts";
 import { createTools } from "../agents/counted-tools.ts";
+import { checkAnswer } from "./check-answer.ts";
 
 export interface ServerStageOptions {
   /** What the model of the agent `main` says; ignored where agents are given. */
@@ -67,12 +69,12 @@ export async function setServerStage(options: ServerStageOptions = {}): Promise<
     streams,
     runs,
     blobs,
+    commands: createCommandHost({ log, runs, limits, blobs, report }),
     authorize,
     meter: undefined,
     register: undefined,
     basePath,
     version: "0.0.0-test",
-    isDebug: false,
     closing: closing.signal,
     report,
   };
@@ -88,7 +90,9 @@ export async function setServerStage(options: ServerStageOptions = {}): Promise<
     const request = new Request(`${ORIGIN}${path}`, init);
     const url = new URL(request.url);
     const asker = { headers: request.headers, url, address: undefined };
-    return app.fetch(request, { asker, node: {}, path: url.pathname });
+    const response = await app.fetch(request, { asker, node: {}, path: url.pathname });
+    await checkAnswer(request.method, url.pathname, response);
+    return response;
   };
   return {
     core,

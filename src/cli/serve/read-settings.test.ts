@@ -69,11 +69,15 @@ describe("settings", () => {
       "allow-fetch": true,
       images: true,
     });
+    const back = read(["--config", file, "--no-allow-fetch", "--images"]);
+    expect(back.values).toMatchObject({ "allow-fetch": false, images: true });
+    expect(describeSettings(back, 120)).toMatch(/allow-fetch +false {2}\(--no-allow-fetch\)/);
   });
 
   it("that are paths are taken from where the file lies", () => {
-    const file = writeFile({ store: "data/loom.db", kb: "none", workspace: "/srv" });
+    const file = writeFile({ store: "data/loom.db", kb: "none", workspace: "/srv", mcp: "none" });
     expect(read(["--config", file]).values).toMatchObject({
+      mcp: join(folder, "none"),
       store: join(folder, "data/loom.db"),
       kb: "none",
       workspace: "/srv",
@@ -114,6 +118,15 @@ describe("settings", () => {
     [["--max-body", "0"], {}, "--max-body: 0 is not a size as 64KB or 10MB"],
     [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an address that begins with http:// or https://"],
     [[], { LOOM_ALLOW_FETCH: "maybe" }, "LOOM_ALLOW_FETCH: maybe is not true or false"],
+    [[], { LOOM_DEBUG: "constructor" }, "LOOM_DEBUG: constructor is not true or false"],
+    [["--images", "--no-images"], {}, "--no-images and --images cannot both be"],
+    [["--host", " "], {}, "--host:   is not a text"],
+    [["--base-path", "a b"], {}, "--base-path: a b is not a path like /agents"],
+    [
+      ["--trusted-proxies", "loopback,me"],
+      {},
+      "--trusted-proxies: loopback,me is not a list of addresses, ranges like 10.0.0.0/8, or loopback, with commas between",
+    ],
     [["--api-key", "sk-secret"], {}, "there is no option `--api-key` | `loom serve --help` lists what it takes"],
     [["--nonsense"], {}, "there is no option `--nonsense` | `loom serve --help` lists what it takes"],
   ])("are refused by name: %j %j", (argv, env, message) => {
@@ -130,6 +143,7 @@ describe("settings", () => {
     expect(refuse({ wholly_different_thing: 1 })).toContain("`loom serve --help` lists all");
     expect(refuse({ port: "x" })).toBe('"port" in FILE: x is not a port, a number from 0 to 65535');
     expect(refuse({ port: [1] })).toMatch(/^"port" in FILE: .* is not a port/);
+    expect(refuse({ debug: ["on"] })).toMatch(/^"debug" in FILE: .* is not true or false/);
     expect(refuse({ "api-key": 12_345_678 })).toBe('"api-key" in FILE: what is given is not a text');
     expect(refuse('{"api-key": "sk-secret-value"')).not.toContain("secret");
     expect(refuse([])).toContain("one JSON object");
@@ -145,6 +159,9 @@ describe("settings", () => {
       expect(one.warnings).toEqual([]);
       expect(describeSettings(one, 100)).not.toContain("sk-secret");
     }
+    const address = read([], { LOOM_BASE_URL: "https://me:sk-secret@models.example/v1" });
+    expect(address.values["base-url"]).toContain("sk-secret");
+    expect(describeSettings(address, 100)).toContain("https://hidden@models.example/v1");
     chmodSync(file, 0o644);
     expect(read(["--config", file]).warnings).toEqual([expect.stringContaining(`chmod 600 ${file}`)]);
   });

@@ -9,8 +9,8 @@ import { isJsonObject } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "./find-nearest.ts";
-import { describeGiven, type Setting } from "./setting.ts";
-import { flagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
+import { describeGiven, NONE, type Setting } from "./setting.ts";
+import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 
 export type SettingSource = "flag" | "environment" | "file" | "default";
 
@@ -57,11 +57,16 @@ function findGiven(
   written: { readonly [key: string]: unknown },
   file: string | undefined,
 ): Given | undefined {
-  const flag = flagOf(key);
-  const flagged = flag === undefined ? undefined : parsed.options[flag];
-  // A switch that is on by itself has a flag that turns it off.
-  if (flag !== undefined && flagged !== undefined)
+  const flags = [flagOf(key), otherFlagOf(key)].filter(
+    (flag) => flag !== undefined && parsed.options[flag] !== undefined,
+  );
+  const [flag, other] = flags;
+  if (other !== undefined) throw new CliError(`--${flag ?? ""} and --${other} cannot both be`);
+  if (flag !== undefined) {
+    const flagged = parsed.options[flag];
+    // Of a switch, the one that has its name turns it on.
     return { value: flagged === true ? flag === key : flagged, source: "flag", name: `--${flag}` };
+  }
   const variable = variableOf(key);
   const set = readVariable(env, variable);
   if (set !== undefined) return { value: set, source: "environment", name: variable };
@@ -74,11 +79,8 @@ function readGiven(setting: Setting<unknown>, { value, source, name }: Given, fi
   const read = kind.read(value);
   if (read === undefined) throw new CliError(`${name}: ${describeGiven(value, isSecret)} is not ${kind.form}`);
   const isFromFile = source === "file" && kind.isPath === true && file !== undefined;
-  return isFromFile && read !== NONE ? resolve(dirname(file), read as string) : read;
+  return isFromFile && !(kind.allowsNone === true && read === NONE) ? resolve(dirname(file), read as string) : read;
 }
-
-/** For a path: without one. */
-export const NONE = "none";
 
 function readFile(file: string): { readonly [key: string]: unknown } {
   const content = parseFile(file);

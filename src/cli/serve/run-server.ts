@@ -2,7 +2,6 @@
  * The server of `loom serve`: opens the store, equips the agents, serves until it is told to stop, and stops in good order.
  * It decides nothing about requests.
  */
-import { dirname, join } from "node:path";
 import { LOG_LIMITS, type SqliteLog } from "../../log/index.ts";
 import {
   createLogObserver,
@@ -26,8 +25,8 @@ import type { Terminal } from "../terminal.ts";
 import { createAgents } from "./create-agents.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeServer } from "./describe-server.ts";
-import { NONE } from "./read-settings.ts";
 import { startRetention } from "./retention.ts";
+import { NONE } from "./setting.ts";
 import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
@@ -49,15 +48,20 @@ const HINTS: { readonly [code: string]: string } = {
 
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   assertPrivate(values);
+  // From here on: a start that takes long, or that must not be broken off, can be told to stop too.
+  using signal = waitForSignal(() => terminal.warn("stopping; once more, and it ends at once"));
   const logger = await createLogger(values, terminal);
   await using stack = new AsyncDisposableStack();
   const equipment = stack.use(await equip(values, (warning) => terminal.warn(cutText(warning, 500))));
   for (const warning of equipment.warnings) terminal.warn(cutText(warning, 500));
+  if (signal.isTold) return 0;
   const limits = collectLimits(values);
   const store = values.store ?? findStore(process.env);
   const log = await openLog(store, limits);
   stack.defer(() => log.close());
-  const blobs = await openBlobStore(join(dirname(store), "blobs"), limits);
+  if (signal.isTold) return 0;
+  // Named after the store: two in one folder have nothing to do with each other.
+  const blobs = await openBlobStore(`${store}-blobs`, limits);
   stack.defer(() => blobs.close());
   const onError = createReporter(logger, values.debug);
   const prometheus = values.metrics ? await openMetrics() : undefined;
@@ -84,10 +88,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   });
   stack.defer(() => server.close());
   stack.use(startRetention(log, values, logger));
-  using signal = waitForSignal();
   await terminal.write(describeServer({ url: server.url, store, model: values.model }, terminal));
   await signal.first;
-  terminal.warn("stopping; once more, and it ends at once");
   await server.close();
   return 0;
 }

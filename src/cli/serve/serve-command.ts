@@ -3,12 +3,16 @@ import type { Command, Option } from "../command.ts";
 import { listRows } from "../command.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import type { Setting } from "./setting.ts";
-import { flagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
+import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
 
 function describeSetting(key: SettingKey): Option {
   const { kind, about } = SETTINGS[key] as Setting<unknown>;
   const fallback = showFallback(key);
-  const more = fallback === "" || fallback === "on" || fallback === "off" ? "" : ` (default ${fallback})`;
+  const notes = [
+    ...(kind.placeholder === "WORD" ? [kind.form] : []),
+    ...(fallback === "" || fallback === "on" || fallback === "off" ? [] : [`default ${fallback}`]),
+  ];
+  const more = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
   const isOff = flagOf(key) === `no-${key}`;
   const text = `${isOff ? "do not " : ""}${about}${more}; ${variableOf(key)}`;
   return kind.placeholder === undefined ? { about: text } : { value: kind.placeholder, about: text };
@@ -22,8 +26,12 @@ function showFallback(key: SettingKey): string {
 }
 
 const FLAGS = SETTING_KEYS.flatMap((key) => {
-  const flag = flagOf(key);
-  return flag === undefined ? [] : [[flag, describeSetting(key)] as const];
+  const option = describeSetting(key);
+  const [flag, other] = [flagOf(key), otherFlagOf(key)];
+  return [
+    ...(flag === undefined ? [] : [[flag, option] as const]),
+    ...(other === undefined ? [] : [[other, { ...option, isUnlisted: true }] as const]),
+  ];
 });
 const SECRETS = SETTING_KEYS.filter((key) => flagOf(key) === undefined);
 
@@ -36,9 +44,9 @@ export const SERVE: Command = {
     ...Object.fromEntries(FLAGS),
   },
   notes: [
-    "Every setting may come from its flag, from the variable named with it, or from the file under the name of the flag; the first of these wins. A path in the file is taken from where the file lies. A file is read only where it is named.",
+    "Every setting may come from its flag, from the variable named with it, or from the file under its name, as port or metrics; the first of these wins. A path in the file is taken from where the file lies. A file is read only where it is named.",
     `Secrets have no flag, since others on this machine can see flags: ${SECRETS.map((key) => `${variableOf(key)} or "${key}" in the file`).join(", ")}. The keys of providers are read from their own variables too, as OPENAI_API_KEY.`,
-    "Sizes are written as 64KB or 10MB, times as 500ms, 15s, 10m, 24h or 30d, lists with commas. Switches in the environment are true or false.",
+    "Sizes are written as 64KB or 10MB, times as 500ms, 15s, 10m, 24h or 30d, lists with commas. Switches are true or false in the environment and in the file; every one has a second flag for the opposite, as --no-debug and --metrics.",
     "Without a model the offline model answers, which needs no key and says what it is. Agents: react, tot, got, and agot, which is got with tasks that may become graphs.",
     "It listens on this machine only. To be reached by others it needs --allow-public, and should have a proxy before it that knows who may come in: it asks nobody who they are.",
     "SIGINT and SIGTERM stop it in good order: nothing new is taken, runs may end within --grace, readers are told to come back, and what is left goes on with the next start. A second signal ends it at once.",
@@ -58,13 +66,13 @@ export function describeSettings({ values, sources, file }: ReadSettings, width:
     const { kind, isSecret = false } = SETTINGS[key] as Setting<unknown>;
     const value = values[key];
     const shown = value === undefined ? "-" : isSecret ? "(hidden)" : kind.show(value);
-    return { name: key, about: `${shown === "" ? '""' : shown}  (${describeSource(key, sources[key], file)})` };
+    return { name: key, about: `${shown === "" ? '""' : shown}  (${describeSource(key, sources[key], value, file)})` };
   });
   return `${listRows(rows, width)}\n`;
 }
 
-function describeSource(key: SettingKey, source: string, file: string | undefined): string {
-  if (source === "flag") return `--${flagOf(key) ?? key}`;
+function describeSource(key: SettingKey, source: string, value: unknown, file: string | undefined): string {
+  if (source === "flag") return `--${value === false ? "no-" : ""}${key}`;
   if (source === "environment") return variableOf(key);
   return source === "file" ? (file ?? "") : "default";
 }

@@ -15,6 +15,8 @@ export interface SettingKind<T> {
   show(value: T): string;
   /** Relative to the file it is written in. */
   readonly isPath?: boolean;
+  /** The word `none` is no path. */
+  readonly allowsNone?: boolean;
 }
 
 export interface Setting<T> {
@@ -30,35 +32,50 @@ export interface Setting<T> {
 export const text: SettingKind<string> = {
   placeholder: "TEXT",
   form: "a text",
-  read: (given) => (typeof given === "string" && given !== "" ? given : undefined),
+  read: (given) => (typeof given === "string" && given.trim() !== "" ? given : undefined),
   show: (value) => value,
 };
 
+/** A text of a form of its own. */
+export function textOf(placeholder: string, form: string, isRight: (text: string) => boolean): SettingKind<string> {
+  return {
+    ...text,
+    placeholder,
+    form,
+    read: (given) => (typeof given === "string" && isRight(given) ? given : undefined),
+  };
+}
+
 export const path: SettingKind<string> = { ...text, placeholder: "PATH", form: "a path", isPath: true };
 
-/** An http or https address. */
+/** For a path that may be left out: without one. */
+export const NONE = "none";
+export const pathOrNone: SettingKind<string> = { ...path, form: "a path, or none", allowsNone: true };
+
+/** An http or https address. A name and a password in it are nobody's to read. */
 export const url: SettingKind<string> = {
   ...text,
+  show(value) {
+    const shown = new URL(value);
+    if (shown.username === "" && shown.password === "") return value;
+    shown.username = "hidden";
+    shown.password = "";
+    return shown.href;
+  },
   placeholder: "URL",
   form: "an address that begins with http:// or https://",
   read: (given) =>
     typeof given === "string" && /^https?:$/.test(URL.parse(given)?.protocol ?? "") ? given : undefined,
 };
 
-const WORDS: { readonly [word: string]: boolean } = {
-  true: true,
-  "1": true,
-  yes: true,
-  on: true,
-  false: false,
-  "0": false,
-  no: false,
-  off: false,
-};
+const WORDS: ReadonlyMap<unknown, boolean> = new Map([
+  ...["true", "1", "yes", "on"].map((word) => [word, true] as const),
+  ...["false", "0", "no", "off"].map((word) => [word, false] as const),
+]);
 
 export const toggle: SettingKind<boolean> = {
   form: "true or false",
-  read: (given) => (typeof given === "boolean" ? given : WORDS[String(given).toLowerCase()]),
+  read: (given) => (typeof given === "boolean" ? given : WORDS.get(typeof given === "string" && given.toLowerCase())),
   show: String,
 };
 

@@ -1,8 +1,10 @@
 /**
  * All settings of `loom serve`, each declared once: flags, variables, the file, the usage text and the table of the docs
- * follow from it. A setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`; a switch that is on is turned
- * off by `--no-…`; a secret has no flag.
+ * follow from it. A setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`; a switch has two flags,
+ * `--debug` and `--no-debug`; a secret has none.
  */
+import { readProxies } from "../../server/guard/read-proxies.ts";
+import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/server-limits.ts";
 import {
   bytes,
@@ -11,8 +13,10 @@ import {
   durationOrNone,
   listOf,
   path,
+  pathOrNone,
   type Setting,
   text,
+  textOf,
   timer,
   toggle,
   url,
@@ -29,6 +33,18 @@ export const AGENT_NAMES = ["react", "tot", "got", "agot"] as const;
 
 const isOrigin = (item: string): boolean => /^https?:/.test(item) && URL.parse(item)?.origin === item;
 const isHost = (item: string): boolean => /^[^\s/@]+$/.test(item) && URL.parse(`http://${item}`) !== null;
+
+function isTaken(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const isBasePath = (text: string): boolean => isTaken(() => readBasePath(text));
+const isProxy = (item: string): boolean => isTaken(() => readProxies([item]));
 
 interface Closed<T> extends Setting<T> {
   readonly fallback: T;
@@ -79,7 +95,11 @@ export const SETTINGS = {
   host: define(ADDRESS, text, "127.0.0.1", "address or name to listen on"),
   port: define(ADDRESS, wholeNumber("a port", 0, 65_535), 10_338, "port to listen on; 0 for any that is free"),
   "allow-public": define(ADDRESS, toggle, false, "listen where others can reach it: nobody is asked who they are"),
-  "base-path": defineOpen(ADDRESS, text, "what stands before every path, as /agents"),
+  "base-path": defineOpen(
+    ADDRESS,
+    textOf("PATH", "a path like /agents", isBasePath),
+    "what stands before every path, as /agents",
+  ),
   hosts: define(
     ADDRESS,
     listOf("hosts", isHost),
@@ -94,12 +114,16 @@ export const SETTINGS = {
   ),
   "trusted-proxies": define(
     ADDRESS,
-    listOf("addresses", () => true),
+    listOf("addresses, ranges like 10.0.0.0/8, or loopback", isProxy),
     [],
     "proxies whose X-Forwarded-* headers are believed: addresses, ranges, or loopback",
   ),
 
-  store: defineOpen(STORE, path, "where sessions are kept (default ~/.local/share/loom/loom.db); blobs lie beside it"),
+  store: defineOpen(
+    STORE,
+    path,
+    "where sessions are kept (default ~/.local/share/loom/loom.db); blobs lie beside it, in FILE-blobs",
+  ),
   "retention-age": defineOpen(STORE, duration, "forget runs that ended longer ago than this (default: keep all)"),
   "retention-bytes": defineOpen(STORE, bytes, "forget the oldest runs beyond this size of all (default: keep all)"),
   "retention-every": define(STORE, timer, 600_000, "how often to look for what is to be forgotten"),
@@ -116,7 +140,11 @@ export const SETTINGS = {
   workspace: defineOpen(AGENTS, path, "folder whose files may be read, and with consent written"),
   mcp: defineOpen(AGENTS, path, "MCP servers to use, as `mcpServers` in a JSON file"),
   "allow-fetch": define(AGENTS, toggle, false, "let agents fetch public web pages"),
-  kb: defineOpen(AGENTS, path, "knowledge base to search (default knowledge.db beside the default store), or none"),
+  kb: defineOpen(
+    AGENTS,
+    pathOrNone,
+    "knowledge base to search (default knowledge.db beside the default store), or none",
+  ),
   images: define(AGENTS, toggle, true, "fetch https images for the page, which may not load them itself"),
 
   heartbeat: limit("heartbeat", durationOrNone, "a sign of life in streams that are silent"),
@@ -150,7 +178,7 @@ export const SETTINGS = {
     "info",
     "what is logged to standard error: runs at info, each step at debug",
   ),
-  "log-format": define(WATCHING, chooseOf("plain", "json"), "plain", "lines to read, or JSON (needs pino)"),
+  "log-format": define(WATCHING, chooseOf("plain", "json"), "plain", "lines to read, or JSON, which needs pino"),
   debug: define(WATCHING, toggle, false, "log stack traces, and show them in the dialect engine"),
 } as const;
 
@@ -167,9 +195,16 @@ export function variableOf(key: string): string {
   return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** Undefined for a secret. A switch that is on by itself is turned off by its flag. */
+/** Undefined for a secret. Of a switch the one that changes what is so by itself. */
 export function flagOf(key: SettingKey): string | undefined {
   const { isSecret = false, fallback } = SETTINGS[key] as Setting<unknown>;
   if (isSecret) return undefined;
   return fallback === true ? `no-${key}` : key;
+}
+
+/** The other flag of a switch: it says what is so by itself, where the environment or the file say otherwise. */
+export function otherFlagOf(key: SettingKey): string | undefined {
+  const { fallback } = SETTINGS[key] as Setting<unknown>;
+  if (typeof fallback !== "boolean") return undefined;
+  return fallback ? key : `no-${key}`;
 }

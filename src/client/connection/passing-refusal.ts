@@ -3,7 +3,13 @@ import type { ErrorCode } from "../../protocol/index.ts";
 import type { Refusal } from "../transport.ts";
 
 /** What the server says of itself, not of what was asked. */
-const PASSING_CODES: readonly ErrorCode[] = ["store_busy", "store_failed", "internal_error", "backlog_full"];
+const PASSING_CODES: readonly ErrorCode[] = [
+  "store_busy",
+  "store_failed",
+  "internal_error",
+  "backlog_full",
+  "shutting_down",
+];
 
 /** A stranger's answer is believed on first contact; where things went well before, it tells of a passing trouble. */
 export function isPassingRefusal({ code, isForeign }: Refusal, hasWorked: boolean): boolean {

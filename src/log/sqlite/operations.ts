@@ -30,6 +30,8 @@ export type Operation =
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string; readonly onlyUntitled: boolean }
+  /** Nothing; the answer says whether somebody else has written. */
+  | { readonly do: "look" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
   | {
       readonly do: "acquire";

@@ -47,6 +47,8 @@ const STATEMENTS = {
 const FAR = Number.MAX_SAFE_INTEGER;
 /** Beyond the key of any session, and still a key. */
 const MAX_KEY = 2 ** 31;
+/** Places of a session that is found already, before the index is asked anew. */
+const MAX_PASSED = 500;
 
 interface Open {
   readonly db: DatabaseSync;
@@ -147,16 +149,12 @@ export class Reader {
 
   searchSessions({ query, limit, after }: SearchOptions): readonly FoundSession[] {
     return this.#read((open) => {
-      const { sessions, records } = open;
-      let before = after === undefined ? MAX_KEY : sessions.find(after)?.key;
+      const before = after === undefined ? MAX_KEY : open.sessions.find(after)?.key;
       if (before === undefined) throw unknownPlace(after ?? "");
-      const phrases = readQuery(query);
       const found: FoundSession[] = [];
-      while (phrases.length > 0 && found.length < boundList(limit)) {
-        const next = findNext(open, phrases, before);
-        if (next === undefined) break;
-        before = next.row.key;
-        found.push({ ...this.#describe(records, next.row), match: next.match });
+      for (const { row, match } of findAll(open, readQuery(query), before)) {
+        found.push({ ...this.#describe(open.records, row), match });
+        if (found.length >= boundList(limit)) break;
       }
       return found;
     });
@@ -263,23 +261,42 @@ export class Reader {
   }
 }
 
-/** The newest session made before this key that has what is asked for, and where. */
-function findNext(
+/** Those made before this key that have what is asked for, newest first, and where they have it; each of them once. */
+function* findAll(
   { sessions, records, said }: Open,
   phrases: readonly Phrase[],
   before: number,
-): { readonly row: SessionRow; readonly match: SearchMatch } | undefined {
-  for (const { session, eventId } of said.find(phrases, before)) {
-    const row = sessions.findByKey(session);
-    // Deleted or cut, and not yet swept.
-    if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
-    const snippet = findSnippet(row.title ?? "", phrases);
-    if (snippet !== undefined) return { row, match: { where: "title", snippet } };
-    if (eventId === 0) continue;
-    const match = matchSaid(records.read(session, eventId - 1, 1, FAR).text, phrases);
-    if (match !== undefined) return { row, match };
-  }
-  return undefined;
+): Generator<{ readonly row: SessionRow; readonly match: SearchMatch }> {
+  if (phrases.length === 0) return;
+  let past = before;
+  let passed = 0;
+  // Asking anew for every session would have the index find everything as often; passing over all that a long session
+  // has more would have it find what nobody wants.
+  do {
+    passed = 0;
+    for (const { session, eventId } of said.find(phrases, past)) {
+      if (session >= past && ++passed > MAX_PASSED) break;
+      if (session >= past) continue;
+      const row = sessions.findByKey(session);
+      // Deleted or cut, and not yet swept.
+      if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
+      const match = findMatch(row, eventId, phrases, records);
+      if (match === undefined) continue;
+      past = session;
+      yield { row, match };
+    }
+  } while (passed > MAX_PASSED);
+}
+
+function findMatch(
+  { key, title }: SessionRow,
+  eventId: number,
+  phrases: readonly Phrase[],
+  records: Records,
+): SearchMatch | undefined {
+  const snippet = findSnippet(title ?? "", phrases);
+  if (snippet !== undefined) return { where: "title", snippet };
+  return eventId === 0 ? undefined : matchSaid(records.read(key, eventId - 1, 1, FAR).text, phrases);
 }
 
 function getSession(sessions: SessionRows, sessionId: string): SessionRow {

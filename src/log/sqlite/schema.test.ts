@@ -153,7 +153,12 @@ describe("a store of version 3", () => {
       db.exec("COMMIT");
     });
     await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
-    withDatabase(path, (db) => db.exec("DROP TABLE said; PRAGMA user_version = 3"));
+    withDatabase(path, (db) => {
+      db.exec("DROP TABLE said; PRAGMA user_version = 3");
+      // As damaged as this one may be, it has to be opened before anybody can be told.
+      db.exec("INSERT INTO recent SELECT pk + 1000, session, 1, pos, crc, text FROM recent WHERE id = 6 LIMIT 1");
+      expect(db.prepare("SELECT count(*) AS n FROM recent WHERE pk > 1000").get()).toEqual({ n: 1 });
+    });
     await withLog(path, async (log) => {
       await tell(log, "new", "newest old", "-");
       const search = async (query: string) =>

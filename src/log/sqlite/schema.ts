@@ -142,7 +142,8 @@ CREATE VIRTUAL TABLE said USING fts5(words, columnsize=0, tokenize='ascii');
 INSERT INTO said (said, rank) VALUES ('secure-delete', 1);
 INSERT INTO said (rowid, words)
   SELECT key << 26, loom_words(title) FROM sessions WHERE session_id IS NOT NULL AND loom_words(title) <> '';
-INSERT INTO said (rowid, words)
+-- A damaged store may have a record twice; it is opened all the same.
+INSERT OR REPLACE INTO said (rowid, words)
   SELECT (rows.session << 26) | (one.value ->> 0), one.value ->> 1 FROM
     (SELECT session, text FROM recent
       UNION ALL SELECT session, text FROM chunks WHERE EXISTS (SELECT 1 FROM runs WHERE runs.session = chunks.session

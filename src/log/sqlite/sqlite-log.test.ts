@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
+import { Reader } from "./reader.ts";
 import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-log-"));
@@ -43,6 +45,31 @@ describeLog(
   },
   { numRuns: 50 },
 );
+
+test("what others did is looked for only where others did something, and then found", async () => {
+  const path = join(folder, "looks.db");
+  const log = await openSqliteLog(path, { pollMs: 1 });
+  await log.createSession("s");
+  const readMark = vi.spyOn(Reader.prototype, "readMark");
+  onTestFinished(() => readMark.mockRestore());
+  let hints = 0;
+  const unwatch = log.watch("s", () => hints++);
+  // The first look is at what was there before.
+  await vi.waitFor(() => expect(readMark).toHaveBeenCalled());
+  const looks = readMark.mock.calls.length;
+  for (let i = 0; i < 10; i++) {
+    await log.renameSession("s", `Title ${i}`);
+    await setTimeout(5);
+  }
+  expect(readMark.mock.calls.length).toBe(looks);
+  const other = await openSqliteLog(path);
+  const before = hints;
+  await other.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} });
+  await vi.waitFor(() => expect(hints).toBeGreaterThan(before));
+  unwatch();
+  await log.close();
+  await other.close();
+});
 
 test("what waits for the disk is bounded: more is refused by name, and nothing else suffers", async () => {
   const log = await openSqliteLog(join(folder, "queue.db"), { maxQueueBytes: 10_000 });

@@ -79,6 +79,8 @@ const BREATH_MS = 4;
 const MAX_SESSIONS = 10_000;
 
 const MAX_PUT_OFF = 5;
+/** A look at all that is watched is followed by a rest this many times as long, however busy others are. */
+const REST_FACTOR = 10;
 
 const NO_BEGINS: IndexChanges["begins"] = [];
 
@@ -105,6 +107,8 @@ class SqliteLog implements Log {
   #version = -1;
   /** Looks in a row that were left to the next. */
   #putOff = 0;
+  /** A look costs with every session that is watched. */
+  #notBefore = 0;
   /** What each watched session looked like when last seen. */
   readonly #marks = new Map<string, string | undefined>();
   /** The run of each session's last batch that changed an index: it is in there. */
@@ -257,29 +261,62 @@ class SqliteLog implements Log {
   /** Looks whether somebody else has written what one of the watchers may want to know. */
   #look(): void {
     try {
+      if (performance.now() < this.#notBefore) return;
       const version = this.#reader.readVersion();
       if (version === this.#version) return;
-      // What this process has written it knows. Whether others have, the writing thread sees with every group; when
-      // there was none since the last look, it can only have been others.
       const news = this.#writer.takeNews();
+      // What this process has written it knows. Whether others have, the writing thread sees with every group.
       if (news === "own") return;
-      // It may well be a group whose answer is on its way: that tells, unless it is kept waiting by just those others.
-      if (news === undefined && this.#writer.isBusy && ++this.#putOff < MAX_PUT_OFF) return;
-      this.#putOff = 0;
-      this.#version = version;
-      for (const sessionId of this.#feed.watched) {
-        const mark = this.#reader.readMark(sessionId);
-        const seen = this.#marks.get(sessionId);
-        if (seen !== undefined && seen === mark) continue;
-        this.#marks.set(sessionId, mark);
-        // Another session has taken the name: what is in memory is of the old one.
-        if (seen !== undefined && keyOf(seen) !== keyOf(mark)) this.#feed.forget(sessionId);
-        else this.#feed.hint(sessionId);
+      if (news === undefined && this.#writer.isStarted && ++this.#putOff < MAX_PUT_OFF) {
+        // A group that is on its way will tell; else one is sent. Others may keep it waiting, but not for long.
+        if (!this.#writer.isBusy) void this.#ask(version);
+        return;
       }
+      this.#lookAround(version);
     } catch {
-      // The watchers look again by themselves, and are told then what is wrong.
-      for (const sessionId of this.#feed.watched) this.#feed.hint(sessionId);
+      this.#hintAll();
     }
+  }
+
+  /** The watchers look by themselves, and are told then what is wrong. */
+  #hintAll(): void {
+    for (const sessionId of this.#feed.watched) this.#feed.hint(sessionId);
+  }
+
+  /** Whether the version that was just read is more than what this process has written itself. */
+  async #ask(version: number): Promise<void> {
+    try {
+      await this.#write({ do: "look" });
+    } catch {
+      // It is looked at without asking, if it goes on like this.
+      return;
+    }
+    if (this.#closed) return;
+    this.#putOff = 0;
+    const news = this.#writer.takeNews();
+    this.#version = version;
+    try {
+      if (news === "others") this.#lookAround(version);
+    } catch {
+      this.#hintAll();
+    }
+  }
+
+  #lookAround(version: number): void {
+    const began = performance.now();
+    this.#putOff = 0;
+    this.#version = version;
+    for (const sessionId of this.#feed.watched) {
+      const mark = this.#reader.readMark(sessionId);
+      const seen = this.#marks.get(sessionId);
+      if (seen !== undefined && seen === mark) continue;
+      this.#marks.set(sessionId, mark);
+      // Another session has taken the name, or may have: what is in memory may be of the old one.
+      if (seen === undefined || keyOf(seen) !== keyOf(mark)) this.#feed.forget(sessionId);
+      else this.#feed.hint(sessionId);
+    }
+    const now = performance.now();
+    this.#notBefore = now + (now - began) * REST_FACTOR;
   }
 
   async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {

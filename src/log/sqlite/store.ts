@@ -111,6 +111,8 @@ export class Store {
       case "create":
         this.#create(operation);
         return undefined;
+      case "look":
+        return undefined;
       case "rename":
         return this.#rename(operation);
       case "delete":

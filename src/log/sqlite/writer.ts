@@ -85,6 +85,11 @@ export class Writer {
     return news;
   }
 
+  /** It has written: not all changes are those of others. */
+  get isStarted(): boolean {
+    return this.#worker !== undefined;
+  }
+
   /** A group is on its way. */
   get isBusy(): boolean {
     return this.#sent.length > 0;

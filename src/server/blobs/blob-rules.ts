@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { LoomError } from "../../protocol/index.ts";
 import type { BlobLimits, PutBlobOptions } from "./blob-store.ts";
 
-export const DEFAULT_SESSION_BLOBS = 1000;
-export const DEFAULT_UPLOADS = 16;
+const DEFAULT_SESSION_BLOBS = 1000;
+const DEFAULT_UPLOADS = 16;
 export const DEFAULT_MEMORY_BYTES = 256 * 1024 * 1024;
 
 const MAX_NAME = 255;
@@ -95,6 +95,12 @@ export class Uploads {
       this.#count -= 1;
     }
   }
+}
+
+/** The last word of whoever sends it: its session may be gone by now. */
+export async function confirmPut({ signal, confirm }: PutBlobOptions): Promise<void> {
+  signal?.throwIfAborted();
+  await confirm?.();
 }
 
 /** What is given, chunk by chunk, until the signal says that nobody wants it: also while a chunk is waited for. */

@@ -21,6 +21,8 @@ export interface PutBlobOptions {
   readonly mediaType: string;
   readonly name?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Asked when all has come, in turn with `deleteSession`; what it rejects with refuses the blob. */
+  readonly confirm?: (() => Promise<void>) | undefined;
 }
 
 /** Bytes from `start` up to `end`, which is not among them. */

@@ -3,6 +3,7 @@ import { LoomError } from "../../protocol/index.ts";
 import {
   assertRoom,
   BlobCounter,
+  confirmPut,
   DEFAULT_MEMORY_BYTES,
   readBlobName,
   readMediaType,
@@ -49,6 +50,7 @@ class MemoryBlobStore implements BlobStore {
       }
       const blobId = counter.finish();
       const info = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
+      await confirmPut(options);
       return this.#keep({ info, bytes: Buffer.concat(chunks) });
     });
   }

@@ -15,6 +15,7 @@ import { BoundedMap, isJsonObject } from "../../protocol/index.ts";
 import {
   assertRoom,
   BlobCounter,
+  confirmPut,
   isBlobId,
   readBlobName,
   readMediaType,
@@ -84,7 +85,10 @@ class FolderBlobStore implements BlobStore {
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
         await writeFileDurably(join(unfinished, META), (file) => writeAll(file, Buffer.from(JSON.stringify(info))));
         await syncFolder(unfinished);
-        return await this.#inTurn(sessionId, () => this.#moveToPlace(unfinished, info));
+        return await this.#inTurn(sessionId, async () => {
+          await confirmPut(options);
+          return this.#moveToPlace(unfinished, info);
+        });
       } finally {
         await rm(unfinished, { recursive: true, force: true });
       }

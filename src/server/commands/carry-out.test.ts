@@ -198,6 +198,10 @@ describe("a message", () => {
     await log.createSession("u", { title: "Mine" });
     await carryOut({ log }, say("1", "First", { session: "u" }));
     expect((await log.getSession("u"))?.title).toBe("Mine");
+    await log.createSession("v");
+    await log.submit({ commandId: "0", sessionId: "v", kind: "enqueue", body: {} });
+    const refused = await carryOut({ log }, say("1", "Not now", { session: "v", when_busy: "reject" }));
+    expect([refused.type, (await log.getSession("v"))?.title]).toEqual(["refusal", undefined]);
   });
 });
 

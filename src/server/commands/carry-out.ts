@@ -5,7 +5,7 @@
  * asked and whenever.
  */
 import { createHash } from "node:crypto";
-import { sendCommand, type SendCommandOptions } from "../../engine/index.ts";
+import { MAX_ATTACHMENTS, sendCommand, type SendCommandOptions } from "../../engine/index.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
@@ -42,8 +42,6 @@ export type Answer = AckControl | RefusalControl;
 const BEGIN_MS = 250;
 /** As for the calls of an agent. */
 const MAX_CONTEXT_BYTES = 16 * 1024;
-/** Before the store is asked for each. */
-const MAX_ATTACHMENTS = 20;
 
 /** One for all doors before a log: what two of them are asked has one order, and one id is one command. */
 const desks = new WeakMap<Log, CommandDesk>();
@@ -113,10 +111,14 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> 
     const isNew = info === undefined || (await log.getCommand(session, asked.commandId)) === undefined;
     // Asked again it is what it was, even if the agent is gone or somebody else is busy by now.
     if (isNew) host.resolveAgent?.(command.agent);
-    if (info?.title === undefined) await makeSession(log, session, message, info !== undefined);
-    const first = isNew ? await findWhatIsInTheWay(log, command) : undefined;
+    const first = info !== undefined && isNew ? await findWhatIsInTheWay(log, command) : undefined;
+    const title = info?.title === undefined ? deriveTitle(message) : undefined;
+    // The first message makes the session, and names it where nobody has.
+    if (info === undefined) await log.createSession(session, title === undefined ? {} : { title });
     if (first !== undefined) await log.submit(first);
     await log.submit(asked);
+    // One that was refused names nothing.
+    if (info !== undefined && title !== undefined) await log.renameSession(session, title, { onlyUntitled: true });
     return first;
   });
   attend?.(session);
@@ -139,6 +141,7 @@ async function toMessage({ blobs }: CommandHost, command: RunCommand): Promise<C
         limit: MAX_CONTEXT_BYTES,
       });
   }
+  // Before the store is asked for each.
   if (attachments.length > MAX_ATTACHMENTS)
     throw new LoomError("invalid_command", `a message may have ${MAX_ATTACHMENTS} attachments`);
   const files = blobs === undefined ? attachments : await describeAttachments(blobs, session, attachments);
@@ -153,13 +156,6 @@ async function toMessage({ blobs }: CommandHost, command: RunCommand): Promise<C
 
 function readRunId({ body }: Command): string {
   return body["run_id"] as string;
-}
-
-/** The first message makes the session, and names it where nobody has. */
-async function makeSession(log: Log, sessionId: string, message: string, isThere: boolean): Promise<void> {
-  const title = deriveTitle(message);
-  if (!isThere) await log.createSession(sessionId, title === undefined ? {} : { title });
-  else if (title !== undefined) await log.renameSession(sessionId, title, { onlyUntitled: true });
 }
 
 /** What must be cancelled first; throws `run_live` where the message shall rather not be. */

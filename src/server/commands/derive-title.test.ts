@@ -40,6 +40,8 @@ describe("a title", () => {
         expect(count(title)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
         expect(title.length).toBeLessThanOrEqual(1000);
       }),
+      // Finding the words of such texts takes long.
+      { numRuns: 25 },
     );
   });
 });

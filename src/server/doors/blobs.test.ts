@@ -134,6 +134,37 @@ describe("a blob", () => {
     expect(await codeOf(await without.ask(BLOBS))).toEqual([404, "not_found"]);
   });
 
+  it("is not kept for a session that was deleted while it came, nor for the next of its name", async () => {
+    for (const isMadeAnew of [false, true]) {
+      const { ask, log } = open();
+      const rest = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+        start: (controller) => controller.enqueue(Buffer.from("half")),
+        async pull(controller) {
+          begun.resolve();
+          await rest.promise;
+          controller.close();
+        },
+      });
+      const answer = ask(BLOBS, { method: "POST", body, duplex: "half" } as RequestInit);
+      await begun.promise;
+      expect((await ask("/v1/sessions/s%201", { method: "DELETE" })).status).toBe(204);
+      if (isMadeAnew) await log.createSession("s 1");
+      rest.resolve();
+      expect(await codeOf(await answer)).toEqual([404, "unknown_session"]);
+      expect(await (await ask(BLOBS)).json()).toEqual({ blobs: [] });
+    }
+  });
+
+  it("is not waited for where its sender falls silent", async () => {
+    const { ask, put } = open({ limits: { bodyTimeoutMs: 20 } });
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({ pull: () => new Promise(() => undefined) });
+    const answer = await ask(BLOBS, { method: "POST", body, duplex: "half" } as RequestInit);
+    expect(await codeOf(answer)).toEqual([408, "request_timeout"]);
+    expect((await put("x")).status).toBe(201);
+  });
+
   it("goes over a real socket both ways, and stops where its sender leaves", async () => {
     const options = createOptions();
     const server = await startLoomServer({ ...options, port: 0 });

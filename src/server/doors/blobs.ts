@@ -8,6 +8,7 @@ import { describeBlob } from "../blobs/address-blob.ts";
 import { unknownBlob } from "../blobs/blob-rules.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { readAsked, serveBytes } from "../blobs/serve-bytes.ts";
+import { readBody } from "../http/read-body.ts";
 import type { ServerCore } from "../server-core.ts";
 
 export const putBlob = defineOperation<"PutBlob">({
@@ -23,7 +24,11 @@ export const putBlob = defineOperation<"PutBlob">({
   query: "PutBlob",
   takes: ["application/octet-stream", "image/*", "text/*", "application/*", "audio/*", "video/*"],
   action: "blobs.write",
-  answers: { 201: { about: "It is kept", shape: "Blob" } },
+  answers: {
+    201: { about: "It is kept", shape: "Blob" },
+    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Refusal" },
+    413: { about: "It is too large: `blob_too_large`", shape: "Refusal" },
+  },
   async handle(core, { request, params, query, signal }) {
     const { id = "" } = params;
     const blobs = storeOf(core);
@@ -34,8 +39,15 @@ export const putBlob = defineOperation<"PutBlob">({
     if (Number(request.headers.get("content-length") ?? 0) > maxBlobBytes)
       throw new LoomError("blob_too_large", `a blob may have ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
     const name = query.name ?? readFileName(request.headers.get("content-disposition"));
-    await core.log.createSession(id);
-    const info = await blobs.put(id, request.body ?? [], { mediaType, name, signal });
+    const { incarnation } = await core.log.createSession(id);
+    // A session that is deleted meanwhile must not leave anything to the next of its name.
+    const confirm = async (): Promise<void> => {
+      if ((await core.log.getSession(id))?.incarnation !== incarnation)
+        throw new LoomError("unknown_session", `session "${id}" was deleted`, { session_id: id });
+    };
+    const limits = { maxBytes: Infinity, idleMs: core.limits.bodyTimeoutMs };
+    const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
+    const info = await blobs.put(id, bytes, { mediaType, name, signal, confirm });
     const blob = describeBlob(core, info);
     return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
   },

@@ -5,12 +5,12 @@
  */
 import { assertCursorOf } from "../../log/cursor.ts";
 import { parseCursor } from "../../log/index.ts";
-import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../server-core.ts";
 import { KEY_HEADER, readKey } from "./command-door.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
+import { findSession } from "./find-session.ts";
 import { startRun } from "./start-run.ts";
 import { isAllRead, PLACE_HEADERS, readLastEventId, sendRun, sendStream } from "./stream-door.ts";
 
@@ -91,8 +91,7 @@ function sendRest(
 /** The run of the record that the cursor names; of one that belongs to no run, or none, the first that comes after. */
 async function findRunAt({ log }: ServerCore, session: string, cursor: string): Promise<string | undefined> {
   const place = parseCursor(cursor);
-  const info = await log.getSession(session);
-  if (info === undefined) throw unknownSession(session);
+  const info = await findSession(log, session);
   assertCursorOf(session, info.incarnation, place);
   const { records } = await log.read(session, { after: Math.max(0, place.eventId - 1), limit: MAX_LOOKED_AT });
   return records.find(({ envelope }) => envelope.run_id !== undefined)?.envelope.run_id;
@@ -102,7 +101,7 @@ async function findRunAt({ log }: ServerCore, session: string, cursor: string): 
 const MAX_LOOKED_AT = 100;
 
 async function findLatest({ log }: ServerCore, session: string): Promise<string | undefined> {
-  if ((await log.getSession(session)) === undefined) throw unknownSession(session);
+  await findSession(log, session);
   const [latest] = await log.listRuns(session, { limit: 1 });
   return latest?.runId;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
 import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
-import { carryOut, type CommandHost } from "../commands/carry-out.ts";
+import { carryOut } from "../commands/carry-out.ts";
 import type { ServerCore } from "../server-core.ts";
 
 export const KEY_HEADER = {
@@ -15,28 +15,17 @@ export function readKey(request: Request): string {
   return key === "" ? randomUUID() : key;
 }
 
-export async function ask(core: ServerCore, command: ControlCommand): Promise<AckControl> {
-  const answer = await carryOut(toHost(core), command);
+export async function ask(core: Pick<ServerCore, "commands">, command: ControlCommand): Promise<AckControl> {
+  const answer = await carryOut(core.commands, command);
   if (answer.type === "ack") return answer;
   const { code, message, details } = answer;
   throw new LoomError(toErrorCode(code), message, details);
 }
 
 /** As an answer: what waits is accepted, what is done is done. */
-export async function answerCommand(core: ServerCore, command: ControlCommand): Promise<Response> {
+export async function answerCommand(core: Pick<ServerCore, "commands">, command: ControlCommand): Promise<Response> {
   const answer = await ask(core, command);
   return Response.json(answer, { status: answer.pending === true ? 202 : 200 });
-}
-
-function toHost(core: ServerCore): CommandHost {
-  const { log, runs, limits } = core;
-  return {
-    log,
-    attend: (session) => runs.attend(session),
-    resolveAgent: (name) => runs.resolveAgent(name),
-    commands: { timeoutMs: limits.commandTimeoutMs },
-    onError: (error) => void core.report(error),
-  };
 }
 
 /** Outcomes in the log may bear codes of another version. */

@@ -18,6 +18,25 @@ async function setWaiting() {
   return { ...stage, list, untilEnded };
 }
 
+describe("a message as a command", () => {
+  it("speaks of files that are there, and of no others, whatever it says of them", async () => {
+    const { ask, core, log } = await setServerStage({ script: [{ text: "Seen." }] });
+    const blob = await core.blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png", name: "x.png" });
+    const say = (id: string, blob_id = "") => ({
+      type: "run",
+      id,
+      session: "s",
+      message: "Look",
+      attachments: [{ blob_id, media_type: "text/html", bytes: 5 }],
+    });
+    const path = "/v1/sessions/s/commands";
+    expect(await ask("POST", path, say("1", "none"), { status: 404 })).toMatchObject({ code: "unknown_blob" });
+    await ask("POST", path, say("2", blob?.blobId));
+    const { records } = await log.read("s", { after: 0, limit: 1 });
+    expect(records[0]?.event).toMatchObject({ attachments: [{ name: "x.png", media_type: "image/png", bytes: 1 }] });
+  });
+});
+
 describe("a call that waits for consent", () => {
   it("is listed with what it would do, and answered once, with arguments that may be edited", async () => {
     const { ask, list, ran, untilEnded } = await setWaiting();

@@ -13,7 +13,7 @@ const ANSWERS = {
   },
 } as const;
 
-const takeCommand = defineOperation<"Nothing", "ControlCommand">({
+export const takeCommand = defineOperation<"Nothing", "ControlCommand">({
   id: "sendCommand",
   method: "POST",
   path: "/v1/sessions/{id}/commands",

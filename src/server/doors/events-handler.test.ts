@@ -110,12 +110,12 @@ describe("events", () => {
     ["/v1/sessions/s/events?after=99", 416, "cursor_ahead"],
     ["/v1/sessions/s/events?after=x", 400, "cursor_invalid"],
     ["/v1/sessions/s/events?after=1.AAAAAAAA.2", 410, "cursor_stale"],
-    ["/v1/sessions/s/events?skip=-1", 400, "cursor_invalid"],
+    ["/v1/sessions/s/events?skip=-1", 400, "invalid_request"],
     ["/v1/sessions/s/events?skip=9&follow=1", 416, "cursor_ahead"],
     ["/v1/sessions/s/events?dialect=klingon", 400, "invalid_name"],
     ["/v1/sessions/%ZZ/events", 400, "invalid_name"],
-    ["/v1/sessions/s/nothing", 404, "unsupported"],
-    ["/elsewhere", 404, "unsupported"],
+    ["/v1/sessions/s/nothing", 404, "not_found"],
+    ["/elsewhere", 404, "not_found"],
   ])("refuses %s with %i %s", async (path, status, code) => {
     const response = await (await createDoor())(path);
     expect(response.status).toBe(status);
@@ -240,6 +240,7 @@ describe("events", () => {
 describe("commands", () => {
   const post = (body: unknown): RequestInit => ({
     method: "POST",
+    headers: { "content-type": "application/json" },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
@@ -255,12 +256,12 @@ describe("commands", () => {
   });
 
   it.each([
-    ["nonsense", 400, "invalid_command"],
-    [{ type: "subscribe", id: "1", session: "s" }, 400, "invalid_command"],
+    ["nonsense", 400, "invalid_request"],
+    [{ type: "subscribe", id: "1", session: "s" }, 400, "invalid_request"],
     [{ type: "cancel", id: "1", session: "t", run_id: "r" }, 400, "invalid_command"],
     [{ type: "cancel", id: "1", session: "s" }, 400, "invalid_command"],
     [{ type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true }, 404, "unknown_todo"],
-    ["x".repeat(70_000), 400, "invalid_command"],
+    ["x".repeat(70_000), 413, "body_too_large"],
   ])("refuses a bad one", async (body, status, code) => {
     const response = await (await createDoor())("/v1/sessions/s/commands", post(body));
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
@@ -268,7 +269,7 @@ describe("commands", () => {
 
   it("takes the right method alone", async () => {
     const door = await createDoor();
-    expect((await door("/v1/sessions/s/commands")).headers.get("allow")).toBe("POST");
+    expect((await door("/v1/sessions/s/commands")).headers.get("allow")).toBe("POST, OPTIONS");
     expect((await door("/v1/sessions/s/events", { method: "DELETE" })).status).toBe(405);
   });
 });

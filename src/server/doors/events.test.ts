@@ -30,6 +30,16 @@ describe("the events of a session", () => {
     expect(await read("?after=3", { "last-event-id": "" })).toEqual(all.slice(3));
   });
 
+  it("of a run that is not there are waited for only by those who follow", async () => {
+    const { ask, fetch } = await setTwoRuns();
+    expect(await ask("GET", "/v1/sessions/s/events?run=r3", undefined, { status: 404 })).toMatchObject({
+      code: "unknown_run",
+    });
+    const waiting = await fetch("/v1/sessions/s/events?run=r3&follow=true");
+    expect(waiting.status).toBe(200);
+    await waiting.body?.cancel();
+  });
+
   it("say where they begin, and are kept by nobody on the way", async () => {
     const { fetch, cursorOf } = await setTwoRuns();
     const { headers } = await fetch("/v1/sessions/s/events?after=3&dialect=export");

@@ -4,16 +4,17 @@
  * in a known place, also where the frames themselves tell none.
  */
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
+import { findRun } from "./find-session.ts";
 import { isAllRead, PLACE_HEADERS, readFraming, readLastEventId, sendStream, STREAM_TYPES } from "./stream-door.ts";
 
-const readEvents = defineOperation<"ReadEvents">({
+export const readEvents = defineOperation<"ReadEvents">({
   id: "readEvents",
   method: "GET",
   path: "/v1/sessions/{id}/events",
   tag: "events",
   summary: "The frames of a session, from anywhere, in any dialect",
   description:
-    "`Accept` says whether they come as server-sent events or NDJSON. With `follow` the answer goes on when the end is reached; else it ends there. With `run` it is one run, from its start unless a place is given, to its end.",
+    "`Accept` says whether they come as server-sent events or NDJSON. With `follow` the answer goes on when the end is reached; else it ends there. With `run` it is one run, from its start unless a place is given, to its end; with `follow` one that has not begun is waited for.",
   params: { id: "Id of the session" },
   headers: PLACE_HEADERS,
   query: "ReadEvents",
@@ -29,6 +30,8 @@ const readEvents = defineOperation<"ReadEvents">({
     const lastEventId = readLastEventId(call.request);
     if (run !== undefined && lastEventId !== undefined && (await isAllRead(core, session, run, lastEventId)))
       return new Response(null, { status: 204 });
+    // Who does not follow does not wait for it to begin either.
+    if (run !== undefined && !follow) await findRun(core.log, session, run);
     return sendStream(
       core,
       call,

@@ -1,5 +1,6 @@
 // Foreign runs over a real server: chunk by chunk, as a sender in another language would.
-import { request as openRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { Agent, request as openRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { agent } from "../../agents/index.ts";
 import { encodeSse } from "../../framing/index.ts";
@@ -114,6 +115,30 @@ test("the first frame that breaks a must ends it while the sender is still sendi
     "node_exit",
     "run_end",
   ]);
+});
+
+test("the connection of a body that was refused half read can be used again", async () => {
+  const { server } = await setStage();
+  const connection = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => connection.destroy());
+  const ask = async (path: string, body: Buffer): Promise<readonly unknown[]> => {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly unknown[]>();
+    const sent = openRequest(new URL(path, server.url), {
+      method: body.length === 0 ? "GET" : "POST",
+      agent: connection,
+    });
+    sent.on("error", reject).on("response", (answer) => {
+      answer.resume().on("end", () => resolve([answer.statusCode, sent.reusedSocket]));
+    });
+    sent.end(body);
+    return promise;
+  };
+  const body = Buffer.alloc(4_000_000, " ");
+  body.write("no frame\n");
+  expect(await ask("/v1/sessions/s/ingest?dialect=loom", body)).toEqual([422, false]);
+  // Longer than the library below waits before it gives the connection up.
+  await setTimeout(600);
+  expect(await ask("/healthz", Buffer.alloc(0))).toEqual([200, true]);
 });
 
 test("a sender that vanishes leaves no live run", async () => {

@@ -51,6 +51,23 @@ describe("a message", () => {
     expect((await log.listRuns("s")).map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
   });
 
+  it("is not begun where it could not be told as it is asked for", async () => {
+    const { fetch, ask, log } = await setServerStage({ script: [{ text: "One." }] });
+    const refuse = async (query: string, headers = {}) => {
+      const response = await fetch(`/v1/sessions/s/runs${query}`, post({ message: "1" }, { ...SSE, ...headers }));
+      return [response.status, ((await response.json()) as JsonObject)["code"]];
+    };
+    expect(await refuse("?dialect=klingon")).toEqual([400, "invalid_name"]);
+    expect(await refuse("?modes=loud")).toEqual([400, "invalid_name"]);
+    expect(await refuse("", { "last-event-id": "nonsense" })).toEqual([400, "cursor_invalid"]);
+    expect(await refuse("", { "last-event-id": "2.AAAAAAAA.3" })).toEqual([404, "unknown_session"]);
+    expect(await log.getSession("s")).toBeUndefined();
+    await ask("POST", "/v1/sessions", { session_id: "s" }, { status: 201 });
+    expect(await refuse("", { "last-event-id": "2.AAAAAAAA.3" })).toEqual([410, "cursor_stale"]);
+    expect(await log.listRuns("s")).toEqual([]);
+    expect(await log.listPending("s")).toEqual([]);
+  });
+
   it("asked for again with its key is the same run, told again, from anywhere, also when it is over", async () => {
     const { fetch, ask, log } = await setServerStage({ script: [{ text: "Only once." }] });
     const init = post({ message: "Do it" }, { ...SSE, "idempotency-key": "k1" });
@@ -125,7 +142,7 @@ describe("a message that is behind another", () => {
     const stream = await fetch("/v1/sessions/s/runs", post({ message: "2", run_id: "r2" }, { ...SSE, ...headers }));
     await ask("POST", "/v1/sessions/s/runs/r2/cancel", { reason: "changed my mind" });
     await expect(readFrames(stream)).rejects.toThrow("changed my mind");
-    const refusal = await ask("POST", "/v1/sessions/s/runs", { message: "2", run_id: "r2" }, { status: 500, headers });
+    const refusal = await ask("POST", "/v1/sessions/s/runs", { message: "2", run_id: "r2" }, { status: 409, headers });
     expect(refusal).toMatchObject({ code: "cancelled", message: "changed my mind" });
   });
 

@@ -1,14 +1,13 @@
 /** Runs over HTTP: a message starts one, and its stream comes in the same answer where it is wanted. */
-import { unknownSession } from "../../log/rules.ts";
-import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfRun } from "./addresses.ts";
 import { KEY_HEADER, readKey } from "./command-door.ts";
 import { cutPage, describeRun, readPage } from "./describe-session.ts";
+import { findRun, findSession } from "./find-session.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { describeStarted, startRun } from "./start-run.ts";
-import { PLACE_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-door.ts";
+import { assertView, PLACE_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-door.ts";
 
 const ANSWERS = {
   200: {
@@ -67,9 +66,10 @@ async function start(
   session: string,
   key: string,
 ): Promise<Response> {
-  const asked = await startRun(core, session, key, call.body);
   const framing = readFramingOrJson(call.request);
   const { dialect, modes } = call.query;
+  if (framing !== "json") await assertView(core, session, { dialect, modes }, call.request);
+  const asked = await startRun(core, session, key, call.body);
   if (framing !== "json") return sendRun(core, call, asked, { dialect, modes }, framing);
   const started = await describeStarted(core, asked);
   const isOver = started.status !== "queued" && started.status !== "live";
@@ -89,7 +89,7 @@ const listRuns = defineOperation<"ListPage">({
   answers: { 200: { about: "The runs", shape: "Runs" } },
   async handle({ log }, call) {
     const session = call.params["id"] ?? "";
-    if ((await log.getSession(session)) === undefined) throw unknownSession(session);
+    await findSession(log, session);
     const { limit, ...place } = readPage(call.query);
     const found = await log.listRuns(session, { ...place, limit: limit + 1 });
     const { items, ...next } = cutPage(found, limit, ({ runId }) => runId);
@@ -107,11 +107,7 @@ const getRun = defineOperation({
   action: "sessions.read",
   answers: { 200: { about: "The run", shape: "Run" } },
   async handle({ log }, { params: { id: session = "", run = "" } }) {
-    if ((await log.getSession(session)) === undefined) throw unknownSession(session);
-    const found = await log.getRun(session, run);
-    if (found === undefined)
-      throw new LoomError("unknown_run", `session "${session}" has no run "${run}"`, { run_id: run });
-    return Response.json(describeRun(found));
+    return Response.json(describeRun(await findRun(log, session, run)));
   },
 });
 

@@ -153,6 +153,21 @@ describe("a fork", () => {
     expect(await ask("GET", path)).toMatchObject({ state: { n: 7 } });
   });
 
+  it("asked for again with its key is the same, with all its blobs", async () => {
+    const { ask, core, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r", { steps: 2 }));
+    const headers = { "idempotency-key": "k" };
+    const body = { checkpoint_id: "r-1" };
+    const { session_id: id } = await ask("POST", "/v1/sessions/s/fork", body, { status: 201, headers });
+    // As if the first had been cut off before they were copied.
+    const blob = await core.blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png" });
+    expect(await ask("POST", "/v1/sessions/s/fork", body, { headers })).toMatchObject({ session_id: id });
+    expect(await core.blobs?.get(id as string, blob?.blobId ?? "")).toBeDefined();
+    expect(await log.listSessions()).toHaveLength(2);
+    // The same key for something else is something else.
+    await ask("POST", "/v1/sessions", undefined, { status: 201, headers });
+  });
+
   it("is refused where it names no place, two, or one that is not there", async () => {
     const { ask, log } = await setServerStage();
     await writeRecords(log, makeGraphRun("r"));

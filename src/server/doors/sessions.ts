@@ -10,6 +10,7 @@ import type { ServerCore } from "../server-core.ts";
 import { addressOfSession } from "./addresses.ts";
 import { ask, KEY_HEADER, readKey } from "./command-door.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
+import { findSession } from "./find-session.ts";
 import { cutPage, describeRun, describeSession, readPage } from "./describe-session.ts";
 
 /** Of a session's own page. */
@@ -156,18 +157,33 @@ const fork = defineOperation<"Nothing", "ForkSession">({
   headers: KEY_HEADER,
   body: "ForkSession",
   action: "sessions.read",
-  answers: { 201: { about: "The new session", shape: "ForkedSession" } },
+  answers: {
+    200: { about: "It was made before, by this key, and is as it is now", shape: "ForkedSession" },
+    201: { about: "The new session", shape: "ForkedSession" },
+  },
   async handle(core, { request, asker, params: { id = "" }, body }) {
-    const to = body.session_id ?? makeId(request);
+    // No other fork has this name: who finds it there has asked before.
+    const to = body.session_id ?? deriveSessionId(JSON.stringify(["fork", id, readKey(request)]));
     await core.authorize({ asker, action: "sessions.create", session: to });
-    const made = await forkAt(core.log, id, to, body);
-    await copyBlobs(core, id, to);
+    const before = body.session_id === undefined ? await findFork(core.log, to) : undefined;
+    const made = before ?? (await forkAt(core.log, id, to, body));
+    // Whoever made it may have been cut off here.
+    await copyBlobs(core, id, to, before === undefined);
     // Its run is live there, and somebody has to go on with it.
     core.runs.attend(to);
     const headers = { location: addressOfSession(core, to) };
-    return Response.json({ ...describeSession(made), checkpoint_id: made.checkpointId }, { status: 201, headers });
+    const answer = { ...describeSession(made), checkpoint_id: made.checkpointId };
+    return Response.json(answer, { status: before === undefined ? 201 : 200, headers });
   },
 });
+
+/** With the latest of its checkpoints. */
+async function findFork(log: Log, to: string): Promise<ForkedSession | undefined> {
+  const info = await log.getSession(to);
+  if (info === undefined) return undefined;
+  const [latest] = await log.listLandmarks(to, "checkpoint", 1);
+  return { ...info, checkpointId: latest?.key ?? "" };
+}
 
 async function forkAt(log: Log, from: string, to: string, asked: ForkSession): Promise<ForkedSession> {
   const { checkpoint_id: checkpointId, after_event: eventId, title, state } = asked;
@@ -190,7 +206,7 @@ async function forkAt(log: Log, from: string, to: string, asked: ForkSession): P
 }
 
 /** What the records of the new session speak of. Without all of it there is no new session. */
-async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string): Promise<void> {
+async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string, isNew: boolean): Promise<void> {
   if (blobs === undefined) return;
   try {
     for (const { blobId, mediaType, name } of await blobs.list(from)) {
@@ -198,6 +214,7 @@ async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string): 
       await blobs.put(to, bytes, { mediaType, name });
     }
   } catch (error) {
+    if (!isNew) throw error;
     await log.deleteSession(to);
     await blobs.deleteSession(to);
     throw error;
@@ -235,12 +252,6 @@ const exportOne = defineOperation({
     });
   },
 });
-
-async function findSession(log: Log, sessionId: string) {
-  const info = await log.getSession(sessionId);
-  if (info === undefined) throw unknownSession(sessionId);
-  return info;
-}
 
 /** Asked again with the same key, it is the same session that is meant. */
 function makeId(request: Request): string {

@@ -2,13 +2,16 @@
  * How doors over HTTP send a session's frames: a reader from the streams of the server, written as the asker's `Accept`
  * has it. What goes wrong before the first byte is thrown, and so becomes an answer with a code.
  */
+import { assertCursorOf } from "../../log/cursor.ts";
 import { parseCursor } from "../../log/index.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { streamResponse } from "../http/stream-response.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { ReadRequest } from "../streams/reader.ts";
+import { readPlace } from "../streams/stream-place.ts";
 import { addressOfRun } from "./addresses.ts";
 import { chooseMediaType, type OfferedForm } from "./choose-media-type.ts";
+import { findSession } from "./find-session.ts";
 import type { AskedRun } from "./start-run.ts";
 
 type Framing = "sse" | "ndjson";
@@ -81,6 +84,22 @@ export function sendRun(
     "content-location": addressOfRun(core, session, run),
   };
   return sendStream(core, call, session, { ...view, after, run, command: key, follow: true }, { framing, headers });
+}
+
+/**
+ * Throws what is wrong with how a run shall be told, before it is begun: whoever is refused has started nothing. A cursor
+ * must be of the session as it is.
+ */
+export async function assertView(
+  { log }: Pick<ServerCore, "log">,
+  session: string,
+  view: Pick<ReadRequest, "dialect" | "modes">,
+  request: Request,
+): Promise<void> {
+  const { cursor } = readPlace({ ...view, after: readLastEventId(request) });
+  if (cursor === undefined) return;
+  const place = parseCursor(cursor);
+  assertCursorOf(session, (await findSession(log, session)).incarnation, place);
 }
 
 /** The run is over, and this cursor is behind its last frame. */

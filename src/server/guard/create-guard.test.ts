@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isLoomError } from "../../protocol/index.ts";
-import { createGuard, listLoopbackHosts, type Visit } from "./create-guard.ts";
+import { createGuard, formatHost, listLoopbackHosts, type Visit } from "./create-guard.ts";
 import { readAsker } from "./read-asker.ts";
 import { isLoopback, readAddress, readProxies } from "./read-proxies.ts";
 
@@ -35,6 +35,12 @@ describe("who may come in", () => {
     ["by address", { headers: { host: "127.0.0.1:10338" } }, ""],
     ["by address of version 6", { headers: { host: "[::1]:10338" } }, ""],
     ["in capitals", { headers: { host: "LOCALHOST:10338" } }, ""],
+    ["with the port that goes without saying", { headers: { host: "loom.example.com:80" } }, ""],
+    [
+      "a bare address at that port",
+      { headers: { host: "10.0.0.7" }, visit: { local: formatHost("10.0.0.7", 80) }, hosts: new Set() },
+      "",
+    ],
     ["a name that was allowed", { headers: { host: "loom.example.com" } }, ""],
     ["a name of a stranger that leads here", { headers: { host: "evil.example" } }, "forbidden"],
     ["with our port", { headers: { host: "evil.example:10338" } }, "forbidden"],
@@ -100,6 +106,11 @@ describe("who may come in", () => {
   };
   const proxied: [why: string, given: Case, answer: string][] = [
     ["a page by a trusted proxy", { headers: told, peer: "10.0.0.2", proxies: ["10.0.0.0/8"] }, ""],
+    [
+      "by a proxy that tells the port of https",
+      { headers: { ...told, "x-forwarded-host": "loom.example.com:443" }, peer: "10.0.0.2", proxies: ["10.0.0.0/8"] },
+      "",
+    ],
     ["the same by one that is not", { headers: told, peer: "192.0.2.1", proxies: ["10.0.0.0/8"] }, "forbidden"],
     ["the same where none is", { headers: told, peer: "10.0.0.2" }, "forbidden"],
     ["where nobody knows who connects", { headers: told, proxies: ["10.0.0.0/8"] }, "forbidden"],

@@ -60,13 +60,13 @@ function admitOrigin(asker: KnownAsker, visit: Visit, origins: ReadonlySet<strin
 
 /** The names of this machine for itself. */
 export function listLoopbackHosts(port: number): readonly string[] {
-  const names = ["localhost", "127.0.0.1", "[::1]"];
-  return names.flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`]));
+  return ["localhost", "127.0.0.1", "::1"].map((name) => formatHost(name, port));
 }
 
-/** How a host is written that is a bare address. */
+/** A name or a bare address and a port, as a browser writes them. */
 export function formatHost(address: string, port: number): string {
-  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  const host = address.includes(":") ? `[${address}]` : address;
+  return port === 80 ? host : `${host}:${port}`;
 }
 
 function show(text: string): string {

@@ -22,14 +22,22 @@ export interface KnownAsker extends Asker {
 }
 
 export function readAsker({ headers, url, peer }: Arrival, proxies: Proxies): KnownAsker {
-  const directHost = (headers.get("host") ?? url.host).toLowerCase();
+  const directHost = readHost(headers.get("host") ?? url.host, url.protocol.slice(0, -1));
   const { address, hops } = findAsker(headers, peer, proxies);
-  const host = pickHop(headers.get("x-forwarded-host"), hops)?.toLowerCase() ?? directHost;
   const told = pickHop(headers.get("x-forwarded-proto"), hops)?.toLowerCase();
   const scheme = told === "http" || told === "https" ? told : url.protocol.slice(0, -1);
+  const named = pickHop(headers.get("x-forwarded-host"), hops);
+  const host = named === undefined ? directHost : readHost(named, scheme);
   const origin = `${scheme}://${host}`;
   const seen = URL.parse(url.pathname + url.search, origin) ?? url;
   return { headers, url: seen, address, directHost, host, origin };
+}
+
+/** As it is compared, and as a browser writes an origin: small, without the port that goes without saying. */
+export function readHost(host: string, scheme: string): string {
+  const port = scheme === "https" ? ":443" : ":80";
+  const small = host.trim().toLowerCase();
+  return small.endsWith(port) ? small.slice(0, -port.length) : small;
 }
 
 /** The nearest that is no trusted proxy, and how many of those lie before it. */

@@ -23,7 +23,7 @@ export function createAnswerHeaders({ requestId, origin, variesByOrigin }: Answe
       ? {}
       : {
           "access-control-allow-origin": origin,
-          "access-control-expose-headers": "loom-cursor, x-request-id, retry-after",
+          "access-control-expose-headers": "loom-cursor, loom-run, loom-session, location, x-request-id, retry-after",
         }),
   };
 }

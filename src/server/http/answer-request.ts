@@ -16,7 +16,7 @@ import {
 } from "./answer-headers.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings } from "./node-bindings.ts";
-import { refuseRequest } from "./refuse-request.ts";
+import { answerThrown } from "./refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
 export interface Entrance {
@@ -39,7 +39,7 @@ export async function answerRequest(entrance: Entrance, request: Request, env: u
     const response = await entrance.app.fetch(request, { asker, node, path });
     return setOnResponse(response, { ...headers, ...readPreflight(request, response, origin) }, node);
   } catch (error) {
-    return setOnResponse(refuseRequest(entrance.core, error), plain, node);
+    return setOnResponse(answerThrown(entrance.core, request, error), plain, node);
   }
 }
 

@@ -8,7 +8,7 @@ import type { AnyOperation, ApiCall, NodeBindings } from "../api/operation.ts";
 import { API_FORMS, type ApiShapeName } from "../api/shapes.generated.ts";
 import type { Action, Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
-import { HttpRefusal, refuseRequest } from "./refuse-request.ts";
+import { answerThrown, HttpRefusal, refuseRequest } from "./refuse-request.ts";
 import { readJsonBody } from "./read-json-body.ts";
 import { readQuery } from "./read-query.ts";
 
@@ -53,7 +53,7 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
       return refuseRequest(core, error, { status: 405, headers: { allow: methods } });
     });
   app.notFound(({ env }) => refuseRequest(core, ...describeMissing(env.path, socketPaths)));
-  app.onError((error) => refuseRequest(core, error));
+  app.onError((error, { req }) => answerThrown(core, req.raw, error));
   return app;
 }
 

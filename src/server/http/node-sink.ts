@@ -1,6 +1,6 @@
 /**
  * Writes a stream straight to the connection of a Node server, past everything between: the bytes are those all readers
- * share, and each write is one call.
+ * share, and what comes in one turn of the event loop is written in one go.
  *
  * Invariants:
  * - Only on a plain answer of HTTP/1.1 in chunks whose methods are Node's own: where a middleware has put itself between,
@@ -9,8 +9,9 @@
  */
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Chunk } from "../streams/chunk.ts";
+import type { Chunk, ChunkForm } from "../streams/chunk.ts";
 import type { Reader, ReaderEnd, Sink } from "../streams/reader.ts";
+import { TurnWriter } from "../streams/turn-writer.ts";
 import { type StreamFraming, writeEnd } from "./stream-framing.ts";
 
 export interface NodeSinkOptions {
@@ -44,6 +45,9 @@ export class NodeSink implements Sink {
   readonly #reader: Reader;
   readonly #outgoing: ServerResponse;
   readonly #socket: Socket;
+  readonly #writer: TurnWriter;
+  readonly #form: ChunkForm;
+  readonly #maxBytes: number;
   readonly #options: NodeSinkOptions;
   readonly #timer: NodeJS.Timeout | undefined;
   #isAlive = true;
@@ -54,6 +58,10 @@ export class NodeSink implements Sink {
     this.#reader = reader;
     this.#outgoing = outgoing;
     this.#socket = socket;
+    this.#writer = new TurnWriter(socket);
+    this.#form = options.framing.httpForm;
+    // A socket says that it is empty only after it has said that it is full; and what is held is not in it yet.
+    this.#maxBytes = Math.max(options.maxOutboundBytes, 2 * socket.writableHighWaterMark);
     this.#options = options;
     socket.on("drain", this.#onDrain);
     outgoing.on("close", this.#onClose);
@@ -62,10 +70,9 @@ export class NodeSink implements Sink {
   }
 
   write(chunk: Chunk): boolean {
-    const socket = this.#socket;
     this.#isAlive = true;
-    if (socket.write(chunk.bytes(this.#options.framing.httpForm))) return true;
-    return socket.writableLength < this.#options.maxOutboundBytes;
+    this.#writer.write(chunk.bytes(this.#form));
+    return this.#writer.size < this.#maxBytes;
   }
 
   end(end: ReaderEnd): void {
@@ -77,6 +84,7 @@ export class NodeSink implements Sink {
       outgoing.destroy();
       return;
     }
+    this.#writer.flush();
     const last = writeEnd(this.#options.framing, end);
     if (last === undefined) outgoing.destroy();
     // A client that is about to be told to come back had better not use this connection for it.
@@ -86,7 +94,7 @@ export class NodeSink implements Sink {
 
   /** Twice in a heartbeat: what was written since the last time is sign enough. */
   #beat(): void {
-    const isNeeded = !this.#isAlive && this.#socket.writableLength === 0;
+    const isNeeded = !this.#isAlive && this.#writer.size === 0;
     this.#isAlive = false;
     if (!isNeeded) return;
     this.#isAlive = true;

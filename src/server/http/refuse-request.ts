@@ -42,6 +42,15 @@ export function refuseRequest(
   });
 }
 
+/**
+ * What a request has thrown. What breaks because whoever asked has left, a body that does not come say, is nobody's fault
+ * here, and nobody is told.
+ */
+export function answerThrown(core: Pick<ServerCore, "report">, { signal }: Request, error: unknown): Response {
+  const isGone = signal.aborted && !isLoomError(error) && !(error instanceof HttpRefusal);
+  return isGone ? new Response(null, { status: 499 }) : refuseRequest(core, error);
+}
+
 /** A refusal with a status of its own. It never leaves what stands before the doors. */
 export class HttpRefusal extends Error {
   readonly refused: LoomError;

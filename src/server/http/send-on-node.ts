@@ -22,7 +22,8 @@ export async function sendOnNode(
   outgoing: NonNullable<NodeBindings["outgoing"]>,
 ): Promise<Response> {
   const { status, headers, body } = response;
-  outgoing.writeHead(status, Object.fromEntries(headers));
+  outgoing.setHeaders(headers);
+  outgoing.writeHead(status);
   outgoing.flushHeaders();
   try {
     await pipeline(Readable.fromWeb(body as ReadableStream), outgoing);

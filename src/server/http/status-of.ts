@@ -13,6 +13,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   unknown_blob: 404,
   unknown_checkpoint: 404,
   request_timeout: 408,
+  cancelled: 409,
   session_exists: 409,
   run_exists: 409,
   run_live: 409,

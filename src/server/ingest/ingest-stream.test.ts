@@ -1,9 +1,10 @@
 // What of an ingest needs no server: how much is read ahead, who holds the session, what a failing log leaves.
 import { setImmediate } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { overrideLog } from "../../../test/log-sessions.ts";
-import { openSession } from "../../engine/index.ts";
-import { type Log, MemoryLog } from "../../log/index.ts";
+import { createStreamCheck, DIALECTS } from "../../dialects/index.ts";
+import { ForeignSession, openSession } from "../../engine/index.ts";
+import { forkSession, type Log, MemoryLog } from "../../log/index.ts";
 import { ingestStream, type IngestOptions } from "./ingest-stream.ts";
 
 const utf8 = new TextEncoder();
@@ -91,6 +92,58 @@ test("what a dead process left is ended before; what waits for the user is live"
   await question.settled();
   await asking.close();
   await expect(ingest(log, RUN)).rejects.toMatchObject({ code: "run_live", details: { run_id: "r2" } });
+});
+
+test("a run whose first record no log takes has not begun", async () => {
+  const log = new MemoryLog();
+  const large = `{"type":"run_start","run_id":"r1","message":"${"x".repeat(log.limits.maxEventBytes)}"}\n`;
+  const refusal = { code: "ingest_invalid", details: { rule: "event_too_large", accepted: 0 } };
+  await expect(ingest(log, [large], { maxFrameBytes: 1e7 })).rejects.toMatchObject(refusal);
+  expect(await log.listRuns("s")).toEqual([]);
+});
+
+/** As the death of its process leaves it: live, and held by nobody. */
+async function leaveForeign(log: Log, frames: readonly string[]): Promise<void> {
+  const check = createStreamCheck(DIALECTS.loom);
+  const session = await ForeignSession.open(log, "s");
+  for (const frame of frames) for (const record of check.check(frame).records) await session.take(record);
+  await session.settled();
+  await log.release(await log.acquire("s", { holder: "another", ttlMs: 1000, takeover: true }));
+  await session.close();
+}
+
+const CHECKPOINT =
+  '{"type":"checkpoint","checkpoint_id":"k1","timestamp":"2026-01-01T00:00:00Z","step":0,"state":{},"run_id":"r1"}\n';
+const QUESTION = [
+  '{"type":"tool_call","call_id":"c1","name":"send","arguments":{},"run_id":"r1"}\n',
+  '{"type":"tool_approval","call_id":"c1","name":"send","arguments":{},"run_id":"r1"}\n',
+];
+
+test.each([
+  ["has a checkpoint", [CHECKPOINT]],
+  ["asks the user", QUESTION],
+])("what a killed process was taking in is ended, and nobody goes on with it, also where it %s", async (_, frames) => {
+  const log = new MemoryLog();
+  await leaveForeign(log, [RUN[0] as string, ...frames]);
+  const resume = vi.fn(async () => undefined);
+  const session = await openSession(log, "s", { resume, deadRuns: "leave" });
+  expect(session.recovered).toEqual([{ runId: "r1", outcome: "ended" }]);
+  await session.close();
+  expect(resume).not.toHaveBeenCalled();
+  expect(await log.getRun("s", "r1")).toMatchObject({ status: "error", code: "interrupted" });
+  // The next body need not wait for anybody.
+  await log.deleteSession("s");
+  await leaveForeign(log, [RUN[0] as string, ...frames]);
+  expect(await ingest(log, RUN)).toMatchObject({ runs: [{ status: "completed" }] });
+});
+
+test("a fork of such a run is for whoever forks it to go on with", async () => {
+  const log = new MemoryLog();
+  await leaveForeign(log, [RUN[0] as string, CHECKPOINT]);
+  await forkSession(log, { from: "s", to: "t", checkpointId: "k1" });
+  const resume = vi.fn(async () => undefined);
+  await (await openSession(log, "t", { resume })).close();
+  expect(resume).toHaveBeenCalledOnce();
 });
 
 test("times of the sender are kept between the last record and now", async () => {

@@ -12,7 +12,7 @@ import { type ForeignRun, ForeignSession } from "../../engine/index.ts";
 import type { FrameOutcome, Framing } from "../../framing/index.ts";
 import type { Log } from "../../log/index.ts";
 import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
-import { readBody, streamCut } from "./read-body.ts";
+import { readBody, streamCut } from "../http/read-body.ts";
 import { readForeignFrames } from "./read-foreign-frames.ts";
 
 export interface IngestOptions {

@@ -14,15 +14,20 @@ article h2 { font-size: .85rem; margin: 0; opacity: .75; }
 article.user { background: var(--soft); border-radius: .5rem; padding: .5rem .75rem; }
 .text { white-space: pre-wrap; }
 details { border-left: 3px solid var(--line); padding-left: .75rem; margin: .25rem 0; }
-details pre, #curl { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; margin: .25rem 0; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; margin: .25rem 0; }
 #curl { background: var(--soft); padding: .5rem; border-radius: .5rem; }
+img { display: block; max-width: 100%; max-height: 20rem; margin: .25rem 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: .25rem 0; overflow-wrap: normal; }
+th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: start; }
+fieldset { border: 1px solid var(--line); border-radius: .5rem; margin: .25rem 0; }
+fieldset label { display: flex; gap: .5rem; align-items: baseline; }
 .bad { color: var(--bad); }
 #status { min-height: 1.5em; margin: 0; opacity: .75; font-size: .9rem; }
-form { position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; padding: .75rem 0;
+form { position: sticky; bottom: 0; display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; padding: .75rem 0;
   background: Canvas; border-top: 1px solid var(--line); }
-form label { font-size: .85rem; flex-basis: 100%; }
-#agent-label { flex-basis: auto; align-self: center; }
-#text-label { flex-basis: auto; align-self: center; }
+form label { font-size: .85rem; }
+.question button { margin: .25rem .5rem .25rem 0; }
 textarea { flex: 1 1 16rem; font: inherit; padding: .5rem; resize: vertical; }
 button, select { font: inherit; padding: .4rem .8rem; }
 :focus-visible { outline: 2px solid var(--strong); outline-offset: 2px; }

@@ -20,6 +20,8 @@ export function createStartPage({ model = "" }: StartPageOptions = {}): (request
     `script-src '${hashOf(PAGE_SCRIPT)}'`,
     `style-src '${hashOf(PAGE_STYLE)}'`,
     "connect-src 'self'",
+    // Those of agents; what lies elsewhere comes through this server.
+    "img-src 'self' data:",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

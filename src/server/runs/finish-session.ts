@@ -6,7 +6,8 @@ import type { Run, Session } from "../../engine/index.ts";
 
 /** Never rejects. Resolves when the lease is given back. */
 export async function finishSession(session: Session, grace: Promise<void>): Promise<void> {
-  session.drain();
+  // A message whose turn has just come has its time too.
+  await Promise.race([session.drain(), grace]);
   const run = session.liveRun;
   if (run !== undefined && !isWaiting(run)) await waitFor(run, grace);
   await session.close({ run: "leave" }).catch(() => undefined);

@@ -58,7 +58,8 @@ export class HeldSessions {
   /** Those that somebody else holds, to be looked at again soon. */
   readonly #retries = new Map<string, { readonly timer: NodeJS.Timeout | undefined; readonly tries: number }>();
   readonly #troubles = new BoundedMap<Trouble>(MAX_TROUBLES);
-  #openers: (() => void)[] = [];
+  /** Those who wait for what is to be opened, and what is left of it. */
+  readonly #openers = new Set<{ readonly left: Set<string>; readonly resolve: () => void }>();
   #opening = 0;
   #lingering: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -95,10 +96,13 @@ export class HeldSessions {
     this.#fill();
   }
 
-  /** Resolves when nothing is being opened and nothing more can be. */
+  /** Resolves when what has come so far, and there is room for, was opened; what comes meanwhile is not waited for. */
   opened(): Promise<void> {
     if (this.#opening === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#openers.push(resolve));
+    const isOpening = ({ session, isClosing }: Held): boolean => session === undefined && !isClosing;
+    const opening = [...this.#held.values()].filter(isOpening).map(({ sessionId }) => sessionId);
+    const left = new Set([...this.#waiting, ...opening]);
+    return new Promise((resolve) => this.#openers.add({ left, resolve }));
   }
 
   /** Lets go of all: of those with a run when it has ended, waits for the user, or `grace` has resolved. */
@@ -149,7 +153,11 @@ export class HeldSessions {
         held.session = session;
         held.isAskedAgain = false;
         this.#forget(sessionId);
-        void session.closed.then(() => this.#drop(held));
+        void session.closed.then(({ reason }) => {
+          this.#drop(held);
+          // Another has it, or it was made anew: whoever that is may not carry out what came meanwhile.
+          if (reason === "fenced") this.attend(sessionId);
+        });
       }
     } catch (error) {
       if (isLoomError(error, "lease_held", "fenced")) await this.#leaveToHolder(held);
@@ -160,7 +168,16 @@ export class HeldSessions {
     } finally {
       this.#opening--;
       this.#fill();
-      if (this.#opening === 0) for (const tell of this.#openers.splice(0)) tell();
+      this.#tellOpeners(sessionId);
+    }
+  }
+
+  #tellOpeners(sessionId: string): void {
+    for (const opener of this.#openers) {
+      opener.left.delete(sessionId);
+      if (opener.left.size > 0 && this.#opening > 0) continue;
+      this.#openers.delete(opener);
+      opener.resolve();
     }
   }
 
@@ -176,9 +193,12 @@ export class HeldSessions {
       () => false,
     );
     this.#drop(held);
-    const { tries = 0 } = this.#retries.get(sessionId) ?? {};
+    const { tries = 0, timer: last } = this.#retries.get(sessionId) ?? {};
+    clearTimeout(last);
     this.#retries.delete(sessionId);
-    if (!isNeeded || tries >= MAX_HELD_TRIES || this.#isClosed || this.#retries.size >= MAX_TROUBLES) return;
+    // One that was asked for again has what was not yet seen.
+    const isOver = !(isNeeded || held.isAskedAgain) || tries >= MAX_HELD_TRIES;
+    if (isOver || this.#isClosed || this.#retries.size >= MAX_TROUBLES) return;
     const timer = setTimeout(() => this.attend(sessionId), HELD_PAUSE_MS * 2 ** tries);
     timer.unref();
     this.#retries.set(sessionId, { timer, tries: tries + 1 });

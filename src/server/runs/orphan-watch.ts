@@ -37,8 +37,8 @@ export class OrphanWatch {
   /** Resolves when all that the first look has found, and there is room for, was taken; rejects where it could not look. */
   async start(): Promise<void> {
     await this.#sweep();
-    await this.#taker.opened();
     this.#plan();
+    await this.#taker.opened();
   }
 
   stop(): void {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { expectValid } from "../../engine/sender.contract.ts";
@@ -156,6 +157,63 @@ describe("a desk", () => {
     await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body });
     await desk.start();
     expect(await untilEnded(log, "s", "r")).toMatchObject({ status: "error", code: "unknown_agent" });
+  });
+
+  it("ends what was left and nobody here can go on with, even where it waits for the user", async () => {
+    const log = new MemoryLog();
+    const asked = { callId: "c", name: "remove", arguments: { path: "x" } };
+    const elsewhere = await openSession(log, "s");
+    const run = await elsewhere.startRun({ runId: "r", agent: "elsewhere" });
+    void run.requestApproval(asked).catch(() => undefined);
+    await run.settled();
+    await elsewhere.close({ run: "leave" });
+    const all = createWitness();
+    const { desk } = startProcess(log, { observers: [all] });
+    await desk.start();
+    expect(await untilEnded(log, "s", "r")).toMatchObject({ status: "error", code: "interrupted" });
+    expect(all.told).toEqual(["run_end r"]);
+    await until(() => desk.size === 0);
+  });
+
+  it("carries out a message of which a killed process had written nothing but the start", async () => {
+    const log = new MemoryLog();
+    const dead = await openSession(log, "s");
+    await dead.startRun({ runId: "r", agent: "helper", message: "Hello" });
+    await dead.close({ run: "leave" });
+    const { desk, model } = startProcess(log);
+    await desk.start();
+    expect(await untilEnded(log, "s", "r")).toMatchObject({ status: "completed" });
+    expect(model.requests).toHaveLength(1);
+    await expectValid(log, "s");
+  });
+
+  it("takes a session that was deleted and made anew", async () => {
+    const log = new MemoryLog();
+    const { say } = startProcess(log, { lingerMs: 3_600_000, sweepMs: 3_600_000, beginMs: 0 });
+    await untilEnded(log, "s", runIdOf(await say("s", "Hello")));
+    await log.deleteSession("s");
+    const runId = runIdOf(await say("s", "Hello"));
+    expect(await untilEnded(log, "s", runId)).toMatchObject({ status: "completed" });
+  });
+
+  it("is ready when what was left is taken, whatever comes meanwhile", async () => {
+    const log = new MemoryLog();
+    const gate = Promise.withResolvers<void>();
+    const { getSession } = log;
+    vi.spyOn(log, "getSession").mockImplementation(async (sessionId) => {
+      if (sessionId === "new") await gate.promise;
+      else {
+        await setImmediate();
+        desk.attend("new");
+      }
+      return getSession.call(log, sessionId);
+    });
+    for (const id of ["left", "new"]) await log.createSession(id);
+    await log.submit({ commandId: "c", sessionId: "left", kind: "enqueue", body: { message: "Hi", run_id: "r" } });
+    const { desk } = startProcess(log);
+    await desk.start();
+    gate.resolve();
+    expect(await untilEnded(log, "left", "r")).toMatchObject({ status: "completed" });
   });
 
   it("tells observers of every run once: those of the server of all, those of an agent of its own", async () => {

@@ -11,7 +11,7 @@ import type { AgentInfo, ServedAgent } from "./run-desk.ts";
 
 export type ServedAgents = { readonly [name: string]: Agent | ServedAgent };
 
-type Carried = Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent">>;
+type Carried = Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "beginAgain" | "mayWait" | "isIdempotent">>;
 
 export interface RosterOptions {
   /** Answers messages that name none; the first when absent. */
@@ -61,11 +61,17 @@ export class AgentRoster {
 
   /** For a session whose runs are those of all agents. */
   serve(): Carried {
+    const onRun = async (run: Run, origin: RunOrigin): Promise<void> =>
+      this.#get(run.agent ?? this.#default).own.onRun(run, origin);
     return {
       agent: this.#default,
       // A run that begins and fails is seen by whoever follows it; a message that is only refused is not.
-      onRun: async (run: Run, origin: RunOrigin) => this.#get(run.agent ?? this.#default).own.onRun(run, origin),
+      onRun,
+      // Its message was taken, and is carried out: a process that is killed at once should not cost the user's words.
+      beginAgain: (run: Run) => onRun(run, run),
       resume: (dead: DeadRun) => this.#findFor(dead.run)?.own.resume(dead),
+      // It would be live, and its session held, until somebody answers a question that nobody acts upon.
+      mayWait: false,
       isIdempotent: (name: string, run: Run) => this.#findFor(run)?.own.isIdempotent(name, run) ?? false,
     };
   }

@@ -167,6 +167,37 @@ describe("streams", () => {
     await vi.waitFor(() => expect(watching).toBe(0));
   });
 
+  it("gives its streams one batch at a time when there is no room, each of them in turn", async () => {
+    const log = new MemoryLog({ limits: { maxPageRecords: 2 } });
+    const sessions = ["a", "b", "c", "d"];
+    for (const sessionId of sessions) await writeRecords(log, makeRun("run-1", { sessionId }));
+    let room = 0;
+    let wake = Promise.withResolvers<void>();
+    const batches: string[] = [];
+    const { ask, frames, until } = connectTo(log, {
+      hasRoom: () => room > 0,
+      ready: () => (room > 0 ? Promise.resolve() : wake.promise),
+      sendBytes: (bytes) => {
+        room--;
+        batches.push((JSON.parse(bytes.subarray(bytes.indexOf("{")).toString()) as { session: string }).session);
+      },
+    });
+    for (const session of sessions) ask({ type: "subscribe", id: session, session, follow: true });
+    await until("subscribed", 4);
+    for (let n = 1; n <= 8; n++) {
+      room = 1;
+      const woken = wake;
+      wake = Promise.withResolvers();
+      woken.resolve();
+      await vi.waitFor(() => expect(batches).toHaveLength(n), { interval: 1 });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(batches).toHaveLength(n);
+    }
+    expect(batches.slice(0, 4).toSorted()).toEqual(sessions);
+    expect(batches.slice(4).toSorted()).toEqual(sessions);
+    expect(frames.filter(({ type }) => type === "refusal")).toEqual([]);
+  });
+
   it("skips once what is to be skipped", async () => {
     let reads = 0;
     const log = overrideLog(await createLog(), (real) => ({

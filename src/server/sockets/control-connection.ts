@@ -41,7 +41,7 @@ export interface ControlConnectionOptions extends CommandHost {
    * too slowly. Without it nothing is known of how fast it reads.
    */
   readonly ready?: () => Promise<void>;
-  /** Whether there is room for more at this moment. */
+  /** Whether there is room for more at this moment. Where it says that there is none, no stream is given anything. */
   readonly hasRoom?: () => boolean;
   /** The connection has closed itself, and why: the socket is of no use any more. */
   readonly onClose?: (why: unknown) => void;
@@ -94,20 +94,32 @@ export class ControlConnection {
   #allowed: Promise<void> | undefined;
   #commands = 0;
   #pongs = 0;
+  /** Streams that were left and have not ended yet. */
+  #leaving = 0;
   /** Answers since there was room. */
   #unsent = 0;
   #isWatchingRoom = false;
+  /** Those that found no room and have waited longest; they come before those that were the last to find some. */
+  readonly #deferred = new Set<Reader>();
+  readonly #served = new Set<Reader>();
   readonly #over = new AbortController();
-  #lastSentAt = performance.now();
+  /** Known where it can be waited for. */
+  readonly #hasRoom: (() => boolean) | undefined;
+  readonly #sendBytes: ((messages: Buffer) => void) | undefined;
+  /** Quarters of a heartbeat in which nothing was sent. */
+  #quarters = 0;
   readonly #heart: NodeJS.Timeout | undefined;
 
   constructor(options: ControlConnectionOptions) {
     this.#options = { ...DEFAULTS, ...options };
-    const { heartbeatMs, streams } = this.#options;
+    const { heartbeatMs, streams, ready, hasRoom, sendBytes } = this.#options;
+    // What every chunk needs is kept at hand.
+    this.#hasRoom = ready === undefined ? undefined : hasRoom;
+    this.#sendBytes = sendBytes;
     if (streams === undefined) this.#ownStreams = createOwnStreams(this.#options);
     this.#streams = streams ?? (this.#ownStreams as Streams);
     this.#send({ type: "hello", version: CONTROL_VERSION, heartbeat_ms: heartbeatMs });
-    if (heartbeatMs > 0) this.#heart = setInterval(() => this.#beat(heartbeatMs), heartbeatMs / 4).unref();
+    if (heartbeatMs > 0) this.#heart = setInterval(() => this.#beat(), heartbeatMs / 4).unref();
   }
 
   /** Takes one control frame of the client. */
@@ -196,7 +208,7 @@ export class ControlConnection {
     const { maxSubscriptions } = this.#options;
     const error = this.#subscriptions.has(key)
       ? new LoomError("already_subscribed", "this session is being sent in this dialect already")
-      : this.#subscriptions.size >= maxSubscriptions
+      : this.#subscriptions.size + this.#leaving >= maxSubscriptions
         ? new LoomError("too_many_subscriptions", `a connection has at most ${maxSubscriptions} streams`)
         : undefined;
     if (error !== undefined) {
@@ -256,21 +268,36 @@ export class ControlConnection {
   }
 
   #pass(reader: Reader, signal: AbortSignal): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
-    const { ready, hasRoom } = this.#options;
     const { promise, resolve } = Promise.withResolvers<{ readonly end: ReaderEnd; readonly hasSent: boolean }>();
     let hasSent = false;
     reader.start({
-      write: (chunk) => {
-        if (signal.aborted) return true;
-        hasSent = true;
-        this.#sendChunk(chunk);
-        if (ready === undefined || hasRoom?.() === true) return true;
-        void this.#untilReady(signal).then(() => reader.resume());
+      mayWrite: () => {
+        // All streams share one way out: what one has filled is full for the others, however many there are.
+        if (this.#hasRoom?.() !== false) return true;
+        this.#awaitRoom(reader, this.#deferred);
         return false;
       },
-      end: (end) => resolve({ end, hasSent }),
+      write: (chunk) => {
+        hasSent = true;
+        this.#sendChunk(chunk);
+        const hasRoom = this.#hasRoom;
+        if (hasRoom?.() ?? this.#options.ready === undefined) return true;
+        if (hasRoom !== undefined) this.#awaitRoom(reader, this.#served);
+        else void this.#untilReady(signal).then(() => reader.resume());
+        return false;
+      },
+      end: (end) => {
+        this.#deferred.delete(reader);
+        this.#served.delete(reader);
+        resolve({ end, hasSent });
+      },
     });
     return promise;
+  }
+
+  #awaitRoom(reader: Reader, waiting: Set<Reader>): void {
+    waiting.add(reader);
+    if (!this.#isWatchingRoom) void this.#watchRoom();
   }
 
   async #unsubscribe({ id, session, dialect = "loom" }: UnsubscribeControl): Promise<void> {
@@ -284,12 +311,14 @@ export class ControlConnection {
     // Nothing of it is sent from here on, so it may be asked for anew.
     this.#subscriptions.delete(key);
     subscription.stop.abort();
+    this.#leaving++;
     await subscription.ended;
+    this.#leaving--;
     this.#answer({ type: "ack", id });
   }
 
-  #beat(heartbeatMs: number): void {
-    if (performance.now() - this.#lastSentAt >= heartbeatMs / 2) this.#answer({ type: "heartbeat" });
+  #beat(): void {
+    if (++this.#quarters >= 2) this.#answer({ type: "heartbeat" });
   }
 
   /** Until there is room, or it does not matter any more. */
@@ -328,11 +357,15 @@ export class ControlConnection {
     await this.#untilReady(this.#over.signal);
     this.#isWatchingRoom = false;
     this.#unsent = 0;
+    const readers = [...this.#deferred, ...this.#served];
+    this.#deferred.clear();
+    this.#served.clear();
+    for (const reader of readers) reader.resume();
   }
 
   #send(frame: DownFrame): void {
     if (this.#over.signal.aborted) return;
-    this.#lastSentAt = performance.now();
+    this.#quarters = 0;
     try {
       this.#options.send(encodeControl(frame));
     } catch (error) {
@@ -342,11 +375,10 @@ export class ControlConnection {
   }
 
   #sendChunk(chunk: Chunk): void {
-    const { send, sendBytes } = this.#options;
-    this.#lastSentAt = performance.now();
+    this.#quarters = 0;
     try {
-      if (sendBytes === undefined) send(chunk.controlText);
-      else sendBytes(chunk.bytes("control"));
+      if (this.#sendBytes === undefined) this.#options.send(chunk.controlText);
+      else this.#sendBytes(chunk.bytes("control"));
     } catch (error) {
       this.#giveUp(error);
     }

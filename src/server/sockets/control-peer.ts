@@ -3,14 +3,13 @@ import type { Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
 import type { Peer } from "./create-sockets.ts";
-import { createSocketHost } from "./socket-host.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 import { describeClose } from "./describe-close.ts";
 
 export function openControlPeer(core: ServerCore, writer: SocketWriter, asker: Asker): Peer {
   const { limits, streams, meter } = core;
   const connection = new ControlConnection({
-    ...createSocketHost(core),
+    ...core.commands,
     streams,
     meter,
     send: (text) => void writer.writeText(text),

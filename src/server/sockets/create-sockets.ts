@@ -41,6 +41,8 @@ const DOORS: { readonly [path: string]: OpenPeer } = {
   "/agentOS/v1/ws_stream": openLuminePeer,
 };
 
+export const SOCKET_PATHS: ReadonlySet<string> = new Set(Object.keys(DOORS));
+
 /** What a frame may have at most is counted in characters; in UTF-8 they have no more than so many bytes each. */
 const BYTES_PER_CHARACTER = 4;
 /** How long a client may take to answer a close. */
@@ -150,7 +152,11 @@ export function createSockets(core: ServerCore): Sockets {
       if (sockets.size === 0) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       whenEmpty = resolve;
-      for (const { writer, peer } of sockets) writer.close(RESTART, `shutting_down${peer?.place ?? ""}`);
+      for (const { writer, peer } of sockets) {
+        writer.close(RESTART, `shutting_down${peer?.place ?? ""}`);
+        // Nothing more is written, so nothing more is read for it.
+        peer?.close();
+      }
       // Those who do not answer are cut off by the time limit of their close.
       await promise;
     },
@@ -168,6 +174,8 @@ function findDoor(basePath: string, url: string): OpenPeer | undefined {
 function refuse(socket: Duplex, code: string, message: string): void {
   const body = JSON.stringify({ type: "refusal", code, message });
   socket.on("error", ignore);
+  // One who stays has no socket to stay on.
+  socket.once("finish", () => socket.destroy());
   socket.end(
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json\r\n" +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

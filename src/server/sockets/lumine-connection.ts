@@ -20,8 +20,8 @@ import { type Answer, carryOut, type CommandHost, refuse } from "../commands/car
 import { deriveRunId } from "../commands/derive-run-id.ts";
 import type { Action } from "../guard/authorize.ts";
 import type { Reader, ReaderEnd, ReadRequest, Streams } from "../streams/reader.ts";
-import { findRefusal, type Refusal } from "./find-refusal.ts";
 import { type LumineAsk, readLumineAsk } from "./lumine-ask.ts";
+import type { Refusal } from "./lumine-frames.ts";
 import { isIdle, type LuminePlace, placeOf } from "./lumine-place.ts";
 import { LumineVoice } from "./lumine-voice.ts";
 
@@ -41,6 +41,8 @@ export interface LumineConnectionOptions {
   readonly maxInboundLength: number;
   /** Messages that wait to be answered. Code `queue_full`. */
   readonly maxWaiting?: number;
+  /** What else is being carried out. Code `backlog_full`. */
+  readonly maxCommands?: number;
 }
 
 /** A message on its way to its answer. */
@@ -51,6 +53,7 @@ interface Turn {
 }
 
 const MAX_WAITING = 100;
+const MAX_COMMANDS = 100;
 
 export class LumineConnection {
   readonly #options: LumineConnectionOptions;
@@ -67,7 +70,7 @@ export class LumineConnection {
   /** Of the last frame of the log that was sent, and its session. */
   #cursor: { readonly session: string; readonly text: string } | undefined;
   #submitted: Promise<unknown> = Promise.resolve();
-  #over: AbortController | undefined;
+  #commands = 0;
   #isClosed = false;
 
   constructor(options: LumineConnectionOptions) {
@@ -103,7 +106,7 @@ export class LumineConnection {
     } catch (error) {
       if (!isGreeted) this.#voice.greet(session, true);
       this.#sayFailed(error);
-      if (isLoomError(error, "forbidden", "unauthorized")) this.#options.onClose(error);
+      if (isLoomError(error, "forbidden", "unauthorized")) this.#giveUp(error);
     }
   }
 
@@ -115,10 +118,10 @@ export class LumineConnection {
         this.#request(ask);
         return;
       case "command":
-        void this.#command(ask);
+        void this.#attempt(() => this.#command(ask));
         return;
       case "cancel":
-        void this.#cancel(ask.reason);
+        void this.#attempt(() => this.#cancel(ask.reason));
         return;
       case "bad":
         if (ask.isRequest) this.#refuseRequest(ask.error);
@@ -133,7 +136,6 @@ export class LumineConnection {
   /** The client is gone. What it has asked for goes on. */
   close(): void {
     this.#isClosed = true;
-    this.#over?.abort();
     this.#passing?.close();
     this.#reader?.close();
     this.#turns = [];
@@ -195,7 +197,7 @@ export class LumineConnection {
         this.#turn = turn;
         const answer = await turn.answer;
         if (answer.type === "refusal") this.#refuseTurn(turn, answer);
-        else await this.#show(turn, answer.pending === true);
+        else await this.#show(turn);
         this.#turn = undefined;
         if (this.#passing !== undefined && !this.#isFollowing) return;
       }
@@ -214,39 +216,21 @@ export class LumineConnection {
   }
 
   /** Sends the frames of a message's run, as far as they were not passed on before. */
-  async #show({ session, commandId }: Turn, isPending: boolean): Promise<void> {
+  async #show({ session, commandId }: Turn): Promise<void> {
     const { log } = this.#options.host;
     this.#voice.goTo(session);
+    const sent = this.#cursor?.session === session ? this.#cursor.text : undefined;
     if (this.#isFollowing) {
-      if (this.#passing === undefined) await this.#passOn({ after: "0" });
+      if (this.#passing === undefined) await this.#passOn({ after: sent ?? "0" });
       return;
     }
     const run = deriveRunId(session, commandId);
-    const sent = this.#cursor?.session === session ? this.#cursor.text : undefined;
     const known = sent === undefined ? undefined : await log.getRun(session, run);
     const sentId = sent === undefined ? 0 : parseCursor(sent).eventId;
     if (known?.lastId !== undefined && sentId >= known.lastId) return;
     const after = known !== undefined && sentId >= known.firstId ? sent : undefined;
-    const stop = (this.#over = new AbortController());
-    // A message that waits for its turn can still be refused: then no run ever begins.
-    let refusal: Refusal | undefined;
-    const watched = isPending
-      ? findRefusal(log, session, commandId, stop.signal).then((found) => {
-          refusal = found;
-          if (found !== undefined) stop.abort();
-        })
-      : undefined;
-    try {
-      await this.#showRun(session, { run, ...(after === undefined ? {} : { after }) }, stop.signal);
-    } finally {
-      stop.abort();
-      await watched;
-    }
-    if (refusal !== undefined && !this.#isClosed) this.#voice.refuse(refusal);
-  }
-
-  async #showRun(session: string, place: Partial<ReadRequest>, signal: AbortSignal): Promise<void> {
-    const reader = await this.#read(session, { ...place, follow: true, signal });
+    // A message that waits for its turn can still be refused: then no run ever begins, and the reader says why.
+    const reader = await this.#read(session, { run, command: commandId, after, follow: true });
     if (reader === undefined) return;
     this.#reader = reader;
     const end = await this.#pass(reader, session);
@@ -263,23 +247,43 @@ export class LumineConnection {
     const reader = await this.#read(session, { ...place, follow, followSession: isFollowing });
     if (reader === undefined) return;
     this.#passing = reader;
-    const leave = async (): Promise<void> => {
+    if ((place.skip ?? 0) === 0) this.#cursor = { session, text: reader.cursor };
+    let unwatch = (): void => undefined;
+    // Whatever is said behind the last [DONE] shows in no frame: a run is closed, a message that waits is taken out.
+    const leave = (): void => {
+      unwatch();
+      unwatch = log.watch(session, look, { hintsOnly: true });
+      look();
+    };
+    const look = (): void => {
+      if (this.#voice.isInRequest || this.#isClosed) return;
       const at = this.#cursor;
-      if ((await isIdle(log, session)) && this.#cursor === at) reader.close();
+      const shownId = at === undefined ? 0 : parseCursor(at.text).eventId;
+      isIdle(log, session, shownId).then(
+        (isEnd) => {
+          if (isEnd && this.#cursor === at) reader.close();
+        },
+        () => reader.close(),
+      );
     };
     void this.#pass(reader, session, isFollowing || !follow ? undefined : leave).then((end) => {
+      unwatch();
       this.#passing = undefined;
       this.#finish(end);
       void this.#work();
     });
   }
 
-  #read(session: string, request: Omit<ReadRequest, "transport">): Promise<Reader | undefined> {
-    return this.#options.streams.open(session, { ...request, dialect: "lumine", transport: "control" });
+  /** Undefined where nobody is left to read. */
+  async #read(session: string, request: Omit<ReadRequest, "transport">): Promise<Reader | undefined> {
+    const reader = await this.#options.streams.open(session, { ...request, dialect: "lumine", transport: "control" });
+    if (!this.#isClosed) return reader;
+    reader?.close();
+    return undefined;
   }
 
   /** `onDone` is called when a request has ended. */
-  #pass(reader: Reader, session: string, onDone?: () => Promise<void>): Promise<ReaderEnd> {
+  #pass(reader: Reader, session: string, onDone?: () => void): Promise<ReaderEnd> {
     const { hasRoom, whenRoom } = this.#options;
     const { promise, resolve } = Promise.withResolvers<ReaderEnd>();
     const resume = (): void => reader.resume();
@@ -288,7 +292,7 @@ export class LumineConnection {
         if (this.#isClosed) return true;
         this.#voice.pass(chunk);
         this.#cursor = { session, text: chunk.cursor };
-        if (!this.#voice.isInRequest) void onDone?.().catch(() => undefined);
+        if (!this.#voice.isInRequest) onDone?.();
         if (hasRoom()) return true;
         whenRoom(resume);
         return false;
@@ -300,9 +304,30 @@ export class LumineConnection {
 
   #finish({ reason, cursor, error }: ReaderEnd): void {
     if (this.#isClosed) return;
-    if (reason === "slow") this.#options.onClose(new LoomError("backlog_full", "it reads too slowly", { cursor }));
-    else if (reason === "error") this.#voice.refuse(this.#describe(error), true);
-    else this.#voice.sayHeld();
+    if (reason === "slow") this.#giveUp(new LoomError("backlog_full", "it reads too slowly", { cursor }));
+    else if (reason === "error") {
+      // Another session may have the name by now: it is read from its beginning.
+      if (isLoomError(error, "unknown_session", "cursor_stale", "cursor_ahead")) this.#cursor = undefined;
+      this.#voice.refuse(this.#describe(error), true);
+    }
+    this.#voice.sayHeld();
+  }
+
+  /** So many at once; whoever asks for more is told, and nothing is kept of it. */
+  async #attempt(act: () => Promise<void>): Promise<void> {
+    const { maxCommands = MAX_COMMANDS } = this.#options;
+    if (this.#commands >= maxCommands) {
+      this.#sayAside({ code: "backlog_full", message: `${maxCommands} things are being done already` });
+      return;
+    }
+    this.#commands++;
+    try {
+      await act();
+    } catch (error) {
+      this.#sayAside(this.#describe(error));
+    } finally {
+      this.#commands--;
+    }
   }
 
   async #command({ command, session = this.#voice.session }: Extract<LumineAsk, { readonly kind: "command" }>) {
@@ -317,8 +342,9 @@ export class LumineConnection {
     const session = turn?.session ?? this.#voice.session;
     const why = reason === undefined ? {} : { reason };
     const run = async (): Promise<string | undefined> => {
-      if (turn !== undefined && !this.#isFollowing)
-        return turn.commandId === "" ? undefined : deriveRunId(session, turn.commandId);
+      // Not before what is to be cancelled is written down.
+      await turn?.answer;
+      if (turn !== undefined && turn.commandId !== "") return deriveRunId(session, turn.commandId);
       const [latest] = this.#passing === undefined ? [] : await log.listRuns(session, { limit: 1 });
       return latest?.status === "live" ? latest.runId : undefined;
     };
@@ -342,7 +368,13 @@ export class LumineConnection {
   #sayFailed(error: unknown): void {
     if (this.#isClosed) return;
     if (!isLoomError(error, "shutting_down")) this.#voice.refuse(this.#describe(error));
-    else this.#options.onClose(new LoomError("shutting_down", error.message, { cursor: this.cursor ?? "" }));
+    else this.#giveUp(new LoomError("shutting_down", error.message, { cursor: this.cursor ?? "" }));
+  }
+
+  /** Nothing more can be sent, so nothing more is read for it. */
+  #giveUp(why: unknown): void {
+    this.close();
+    this.#options.onClose(why);
   }
 
   #describe(error: unknown): Refusal {

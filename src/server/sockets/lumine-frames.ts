@@ -10,6 +10,12 @@ const DONE = "[DONE]";
 /** Text that reads like the end mark travels in two chunks, so this is in few other frames. */
 const DONE_FIELD = `"content":"${DONE}"`;
 
+/** Why something could not be taken. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** The `session_id` frame, as the dialect itself writes it for a run that begins with this record. */
 function encodeOpening(sessionId: string, eventId: number): string {
   const [text = ""] = DIALECTS.lumine.createEncoder().encode({
@@ -30,11 +36,7 @@ export function greet(sessionId: string, isNew: boolean): string {
 }
 
 /** What could not be taken, and why. */
-export function makeRefusal(
-  sessionId: string,
-  isNew: boolean,
-  { code, message }: { readonly code: string; readonly message: string },
-): string {
+export function makeRefusal(sessionId: string, isNew: boolean, { code, message }: Refusal): string {
   return JSON.stringify({ ...base(sessionId, isNew), type: "error", status: "refused", error: message, code });
 }
 
@@ -47,6 +49,11 @@ export function isDone(text: string): boolean {
   if (!text.includes(DONE_FIELD)) return false;
   const { type, content } = JSON.parse(text) as JsonObject;
   return type === "chunk" && content === DONE;
+}
+
+/** Of a kind that also comes between two requests: it begins none and ends none. */
+export function isOfNoRequest(text: string): boolean {
+  return text.startsWith('{"type":"todo_');
 }
 
 function base(sessionId: string, isNew: boolean): JsonObject {

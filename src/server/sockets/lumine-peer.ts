@@ -5,12 +5,11 @@ import type { Peer } from "./create-sockets.ts";
 import { describeClose, describePlace } from "./describe-close.ts";
 import { LumineConnection } from "./lumine-connection.ts";
 import { readLuminePlace } from "./lumine-place.ts";
-import { createSocketHost } from "./socket-host.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
 export async function openLuminePeer(core: ServerCore, writer: SocketWriter, asker: Asker): Promise<Peer> {
   const connection = new LumineConnection({
-    host: createSocketHost(core),
+    host: core.commands,
     streams: core.streams,
     authorize: (action, session) => core.authorize({ asker, action, session }),
     send: (text) => void writer.writeText(text),

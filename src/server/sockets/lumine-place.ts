@@ -56,10 +56,13 @@ export async function placeOf(
   return { after: String(info?.lastId ?? 0), ...skipped };
 }
 
-/** Whether nothing of the session goes on or waits. What waits first: a message whose turn comes in between is seen. */
-export async function isIdle(log: Log, session: string): Promise<boolean> {
+/**
+ * Whether nothing of the session goes on or waits, and no run has begun after the record that was shown last. What waits
+ * first: a message whose turn comes in between is seen.
+ */
+export async function isIdle(log: Log, session: string, shownId = Number.POSITIVE_INFINITY): Promise<boolean> {
   const waiting = await log.listPending(session, log.limits.maxPendingCommands);
   if (waiting.some(({ kind }) => kind === "enqueue")) return false;
   const [latest] = await log.listRuns(session, { limit: 1 });
-  return latest?.status !== "live";
+  return latest === undefined || (latest.status !== "live" && latest.firstId <= shownId);
 }

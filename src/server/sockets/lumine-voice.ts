@@ -4,14 +4,16 @@
  */
 import type { StreamFrame } from "../../log/index.ts";
 import type { Chunk } from "../streams/chunk.ts";
-import type { Refusal } from "./find-refusal.ts";
-import { greet, greetNew, isDone, makeDone, makeRefusal } from "./lumine-frames.ts";
+import { greet, greetNew, isDone, isOfNoRequest, makeDone, makeRefusal, type Refusal } from "./lumine-frames.ts";
 
 export interface LumineVoiceOptions {
   readonly send: (text: string) => void;
   /** Whole messages of a WebSocket, made once for all readers. */
   readonly sendBytes: (messages: Buffer) => void;
 }
+
+/** Frames that are held; what could not be taken beyond them is said at once. */
+const MAX_HELD = 300;
 
 export class LumineVoice {
   readonly #options: LumineVoiceOptions;
@@ -64,11 +66,14 @@ export class LumineVoice {
     this.#isNew = false;
     if (!isGreeted && this.#held.length === 0) {
       this.#options.sendBytes(chunk.bytes("messages"));
-      this.#isInRequest = !isDone((frames.at(-1) as StreamFrame).text);
+      // Most often the last one tells.
+      const telling = frames.findLast(({ text }) => !isOfNoRequest(text));
+      if (telling !== undefined) this.#isInRequest = !isDone(telling.text);
       return;
     }
     for (const { text } of isGreeted ? frames.slice(1) : frames) {
       this.#options.send(text);
+      if (isOfNoRequest(text)) continue;
       this.#isInRequest = !isDone(text);
       if (!this.#isInRequest) this.sayHeld();
     }
@@ -83,7 +88,8 @@ export class LumineVoice {
       makeDone(this.#session, this.#isNew),
     ];
     if (this.#isInRequest && !isBroken) {
-      this.#held.push(...texts);
+      if (this.#held.length < MAX_HELD) this.#held.push(...texts);
+      else this.refuseAside(refusal);
       return;
     }
     this.#greeting = undefined;

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { Duplex } from "node:stream";
 import fc from "fast-check";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
@@ -28,13 +29,15 @@ async function connect(maxBytes = 1024 * 1024) {
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
   });
+  // One that is not open yet cannot be paused.
+  await new Promise((resolve) => client.once("open", resolve));
   return { ...(await served.promise), client, texts, pings };
 }
 
-it("keeps the order with what `ws` itself writes, whatever is written when", async () => {
+it("keeps the order, and every message whole among the pings of `ws`, whatever is written when", async () => {
   const { ws, writer, texts, pings } = await connect();
   const step = fc.oneof(
-    fc.record({ by: fc.constantFrom("bytes", "ws"), size: fc.constantFrom(0, 1, 125, 126, 4000, 65_535, 65_536) }),
+    fc.record({ by: fc.constant("bytes"), size: fc.constantFrom(0, 1, 125, 126, 4000, 65_535, 65_536) }),
     fc.record({ by: fc.constantFrom("ping", "turn"), size: fc.constant(0) }),
   );
   let count = 0;
@@ -51,10 +54,11 @@ it("keeps the order with what `ws` itself writes, whatever is written when", asy
           ws.ping(text);
         } else {
           said.push(text);
-          if (by === "ws") ws.send(text);
-          else writer.write(encodeTextMessage(text));
+          writer.write(encodeTextMessage(text));
         }
       }
+      // Behind what waits for the end of the turn.
+      await new Promise((resolve) => setImmediate(resolve));
       ws.ping("end");
       await vi.waitFor(() => expect(pings.at(-1)).toBe("end"), { interval: 1 });
       expect(texts).toEqual(said);
@@ -64,12 +68,31 @@ it("keeps the order with what `ws` itself writes, whatever is written when", asy
   );
 });
 
-it("writes what comes in one turn in one go", async () => {
+it("writes what comes in one turn in one go, when it ends", async () => {
   const { socket, writer, texts } = await connect();
-  const sent = vi.spyOn(socket as unknown as { _writev(...given: unknown[]): void }, "_writev");
+  const below = socket as unknown as { _write(...given: unknown[]): void; _writev(...given: unknown[]): void };
+  const [one, many] = [vi.spyOn(below, "_write"), vi.spyOn(below, "_writev")];
   for (let n = 0; n < 10; n++) writer.writeText(`${n}`);
+  expect(many).not.toHaveBeenCalled();
   await vi.waitFor(() => expect(texts).toHaveLength(10));
-  expect(sent).toHaveBeenCalledOnce();
+  expect(many).toHaveBeenCalledOnce();
+  expect(one).not.toHaveBeenCalled();
+  writer.writeText("alone");
+  await vi.waitFor(() => expect(texts).toHaveLength(11));
+  expect(one).toHaveBeenCalledOnce();
+});
+
+it("writes nothing behind a close of `ws`, also what waited for the end of the turn", async () => {
+  const { ws, socket, client, writer, texts } = await connect();
+  const closed = new Promise((resolve) => client.once("close", resolve));
+  const written = vi.spyOn(socket, "write");
+  writer.writeText("held");
+  ws.close(1000);
+  writer.writeText("late");
+  const before = written.mock.calls.length;
+  await closed;
+  expect(written.mock.calls.length).toBe(before);
+  expect(texts).toEqual([]);
 });
 
 it("is full once more waits than the limit, until all of it is gone", async () => {
@@ -114,4 +137,28 @@ it("says what follows a close to nobody, and cuts a reason that is too long to i
   writer.writeText("after");
   expect(await closed).toEqual([1013, "backlog_full"]);
   expect(texts).toEqual(["before"]);
+});
+
+it("has room again also where the socket never was full", async () => {
+  const highWaterMark = 64 * 1024;
+  const taken: (() => void)[] = [];
+  const socket = new Duplex({
+    writableHighWaterMark: highWaterMark,
+    read: () => undefined,
+    write: (_bytes, _encoding, callback) => void taken.push(callback),
+  });
+  const ws = { readyState: WebSocket.OPEN, OPEN: WebSocket.OPEN } as WebSocket;
+  const writer = new SocketWriter(ws, socket, highWaterMark);
+  const endTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  writer.write(Buffer.alloc(40_000));
+  await endTurn();
+  // On top of what is on its way this is more than the limit; it is not in the socket yet when that has left.
+  writer.write(Buffer.alloc(30_000));
+  taken.shift()?.();
+  await endTurn();
+  taken.shift()?.();
+  await endTurn();
+  const hasRoom = vi.fn();
+  writer.whenRoom(hasRoom);
+  expect(hasRoom).toHaveBeenCalledOnce();
 });

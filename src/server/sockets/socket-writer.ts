@@ -3,23 +3,15 @@
  * for each reader. It knows nothing of what they say.
  *
  * Invariants:
- * - Whole messages only, in the order of the calls, together with the pings, pongs and closes of `ws`: with compression
- *   off its sender holds nothing back, so both write to the same socket at once.
+ * - Whole messages only, in the order of the calls, and none after a close. With compression off the sender of `ws` holds
+ *   nothing back, so both write to the same socket; its pings and pongs may pass what waits for the end of the turn.
  * - What is written in one turn of the event loop leaves in one go.
  * - Once more bytes wait than the limit there is no room until all of them are gone.
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { TurnWriter } from "../streams/turn-writer.ts";
 import { encodeTextMessage } from "./encode-text-message.ts";
-
-/** Those that were written to in this turn, corked until its end. */
-let corked: SocketWriter[] = [];
-
-function uncorkAll(): void {
-  const writers = corked;
-  corked = [];
-  for (const writer of writers) writer.uncork();
-}
 
 /** Of the reason of a close, in bytes; RFC 6455 §5.5. */
 const MAX_REASON_BYTES = 123;
@@ -27,8 +19,8 @@ const MAX_REASON_BYTES = 123;
 export class SocketWriter {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
+  readonly #writer: TurnWriter;
   readonly #maxBytes: number;
-  #isCorked = false;
   #isFull = false;
   #isClosed = false;
   #waiting: (() => void)[] = [];
@@ -36,8 +28,9 @@ export class SocketWriter {
   constructor(ws: WebSocket, socket: Duplex, maxBytes: number) {
     this.#ws = ws;
     this.#socket = socket;
-    // A socket says that it is empty only after it has said that it is full.
-    this.#maxBytes = Math.max(maxBytes, socket.writableHighWaterMark);
+    this.#writer = new TurnWriter(socket, ws);
+    // A socket says that it is empty only after it has said that it is full; and what is held is not in it yet.
+    this.#maxBytes = Math.max(maxBytes, 2 * socket.writableHighWaterMark);
   }
 
   get hasRoom(): boolean {
@@ -46,34 +39,22 @@ export class SocketWriter {
 
   /** Bytes that are on their way. */
   get size(): number {
-    return this.#socket.writableLength;
+    return this.#writer.size;
   }
 
   /** Whole messages, as `encodeTextMessage` makes them. False: there is no room for more. */
   write(messages: Buffer): boolean {
-    if (this.#isClosed || this.#ws.readyState !== this.#ws.OPEN) return true;
-    const socket = this.#socket;
-    if (!this.#isCorked) {
-      this.#isCorked = true;
-      socket.cork();
-      if (corked.length === 0) setImmediate(uncorkAll);
-      corked.push(this);
-    }
-    socket.write(messages);
-    if (!this.#isFull && socket.writableLength > this.#maxBytes) {
+    if (this.#isClosed) return true;
+    this.#writer.write(messages);
+    if (!this.#isFull && this.#writer.size > this.#maxBytes) {
       this.#isFull = true;
-      socket.once("drain", this.#drained);
+      this.#socket.once("drain", this.#drained);
     }
     return !this.#isFull;
   }
 
   writeText(text: string): boolean {
     return this.write(encodeTextMessage(text));
-  }
-
-  uncork(): void {
-    this.#isCorked = false;
-    this.#socket.uncork();
   }
 
   /** Calls back once there is room, or the socket is gone; at once where there is. */
@@ -85,6 +66,7 @@ export class SocketWriter {
   /** Closes it with a code and as much of the reason as fits. One who does not read is not waited for for ever. */
   close(code: number, reason: string): void {
     if (this.#isClosed) return;
+    this.#writer.flush();
     this.release();
     this.#ws.close(code, Buffer.byteLength(reason) <= MAX_REASON_BYTES ? reason : reason.split(" ", 1)[0]);
   }

@@ -3,6 +3,7 @@ import { makeChunks, makeGraphRun, makeRun, overrideLog, writeRecords } from "..
 import { openSession } from "../../engine/index.ts";
 import { formatCursor, type Log, MemoryLog } from "../../log/index.ts";
 import { MetricsCollector } from "../../observe/index.ts";
+import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { createStreams } from "./create-streams.ts";
 import type { Chunk } from "./chunk.ts";
@@ -228,6 +229,61 @@ describe("a sink", () => {
     await until(() => expect(frames).toBe(6));
   });
 
+  it("may say beforehand that it has no room: nothing is lost, and it is given nothing", async () => {
+    const log = await createLog();
+    const { streams } = create(log);
+    const reader = await streams.open("s", { follow: true, transport: "http" });
+    let room = 0;
+    const ids: string[] = [];
+    reader?.start({
+      mayWrite: () => room > 0,
+      write({ frames }) {
+        room--;
+        ids.push(...frames.map(({ cursor }) => cursor.split(".")[2] as string));
+        return room > 0;
+      },
+      end: () => undefined,
+    });
+    const give = async (count: number, upTo: number): Promise<void> => {
+      room = count;
+      reader?.resume();
+      await until(() => expect(ids.at(-1)).toBe(String(upTo)));
+    };
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(ids).toEqual([]);
+    await give(1, 4);
+    await say(log, 2);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(ids).toHaveLength(4);
+    await give(5, 6);
+    room = 0;
+    await say(log, 1);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(ids).toHaveLength(6);
+    await give(1, 7);
+    expect(ids).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
+  });
+
+  it("that throws ends alone", async () => {
+    const log = await createLog();
+    const { streams, onError } = create(log);
+    const good = await read(streams, { after: "4" });
+    const bad = await streams.open("s", { after: "4", follow: true, transport: "http" });
+    const ends: ReaderEnd[] = [];
+    bad?.start({
+      write: () => {
+        throw new Error("broken");
+      },
+      end: (end) => void ends.push(end),
+    });
+    await say(log, 1);
+    await say(log, 1);
+    await until(() => expect(good.ids()).toEqual([5, 6]));
+    expect(ends).toMatchObject([{ reason: "error", error: { message: "broken" } }]);
+    expect(good.ends).toEqual([]);
+    expect(onError).toHaveBeenCalledOnce();
+  });
+
   it("may make room for another while it is written to", async () => {
     const log = await createLog();
     const { streams } = create(log);
@@ -315,6 +371,32 @@ describe("the stream of one run", () => {
     expect(await ask({ after: "8" })).toEqual([]);
     expect(await ask({ limit: 2 })).toEqual([5, 6]);
     expect(await ask({ follow: false })).toEqual([5, 6, 7, 8]);
+  });
+
+  it("that ends while an older stretch of it is read is read to its end", async () => {
+    const log = await createLog();
+    const [start, ...rest] = makeRun("run-2", { after: 4 }).map(({ envelope, event }, n) =>
+      n === 0 ? { envelope, event } : { envelope: { ...envelope, event_id: envelope.event_id + 1 }, event },
+    ) as [StampedRecord, ...StampedRecord[]];
+    // Looks as if it might hold the end of a run.
+    const custom = { ...start, envelope: { ...start.envelope, event_id: 6 } };
+    await writeRecords(log, [start, { ...custom, event: { type: "custom", value: { reply: true } } }]);
+    const { streams } = create(log);
+    const reader = await streams.open("s", { run: "run-2", follow: true, transport: "http" });
+    await writeRecords(log, rest);
+    const ids: string[] = [];
+    const end = await new Promise<ReaderEnd>((resolve) =>
+      reader?.start({
+        write: ({ frames }) => {
+          ids.push(...frames.map(({ cursor }) => cursor.split(".")[2] as string));
+          setImmediate(() => reader.resume());
+          return false;
+        },
+        end: resolve,
+      }),
+    );
+    expect(end.reason).toBe("end");
+    expect(ids).toEqual(["5", "6", "7", "8", "9"]);
   });
 
   it("that will never be ends with why", async () => {

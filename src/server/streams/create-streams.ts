@@ -7,7 +7,7 @@ import { assertCursorOf } from "../../log/cursor.ts";
 import { formatCursor, parseCursor } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import type { StreamMeter } from "../../observe/index.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type CatchUp, CatchUps } from "./catch-ups.ts";
 import { Channels, type ChannelStream, keyOf } from "./channels.ts";
 import { meterRefusal, meterSlowReader, meterStream } from "./meter-stream.ts";
@@ -22,7 +22,9 @@ export interface StreamsOptions {
   readonly limits: StreamLimits;
   /** Told of every stream, also of those that are refused. */
   readonly meter?: StreamMeter | undefined;
-  /** Told of what ends a stream as `error`. */
+  /** Stack traces in the dialect `engine`. Never where users are not the programmers. */
+  readonly debug?: boolean | undefined;
+  /** Told of what ends a stream as `error`, but for a message that was refused. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -33,7 +35,7 @@ const SWEEP_MS = 100;
 type Placed = Pick<ReaderOptions, "session" | "cursor" | "position"> & { readonly opened?: OpenedStream | undefined };
 
 export function createStreams(options: StreamsOptions): Streams {
-  const { log, limits, onError } = options;
+  const { log, limits, onError, debug = false } = options;
   const readers = new Set<SessionReader>();
   const channels = new Channels({ log, limits });
   const catchUps = new CatchUps(limits.maxCatchUps);
@@ -55,9 +57,9 @@ export function createStreams(options: StreamsOptions): Streams {
     sweeper ??= setInterval(sweep, Math.max(1, Math.min(SWEEP_MS, limits.maxStallMs / 4))).unref();
   }
 
-  function remove(reader: SessionReader, { reason, error }: ReaderEnd): void {
+  function remove(reader: SessionReader, { reason, error }: ReaderEnd, isRefused: boolean): void {
     readers.delete(reader);
-    if (reason === "error") onError?.(error);
+    if (reason === "error" && !isRefused) onError?.(error);
     if (readers.size > 0) return;
     clearInterval(sweeper);
     sweeper = undefined;
@@ -72,7 +74,9 @@ export function createStreams(options: StreamsOptions): Streams {
     const stream: ChannelStream = {
       dialect: place.dialect,
       modes: place.modes,
-      ...(request.followSession === true ? { encoderOptions: { follow: true } } : {}),
+      ...(request.followSession === true || debug
+        ? { encoderOptions: { follow: request.followSession === true, debug } }
+        : {}),
     };
     const rest = { ...stream, maxFrameBytes: limits.maxFrameBytes, marksEnds: run !== undefined };
     let reader: SessionReader | undefined;
@@ -111,7 +115,9 @@ export function createStreams(options: StreamsOptions): Streams {
           open: (at) => openPlace(log, sessionId, { ...rest, ...at, follow: false }),
           onEnd: (end) => {
             signal?.removeEventListener("abort", leave);
-            if (reader !== undefined) remove(reader, end);
+            // A run that never begins, and a reason with a code: somebody may have cancelled it.
+            const isRefused = span !== undefined && span.first === undefined && isLoomError(end.error);
+            if (reader !== undefined) remove(reader, end, isRefused);
           },
         },
         opened,

@@ -121,7 +121,7 @@ describe("over HTTP", () => {
     const { ask, metrics } = await createDoor();
     await ask("?after=99");
     await ask("?dialect=klingon");
-    await ask("?limit=x");
+    await ask("?after=x");
     expect(streams(metrics)).toMatchObject({ opened: 0, refused: 3 });
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));

@@ -45,6 +45,11 @@ export interface ReaderEnd {
 }
 
 export interface Sink {
+  /**
+   * Asked before a chunk is given, where several sinks share one way out. False: nothing is given now; it will call
+   * `resume`. Where it is absent there is always room for one.
+   */
+  mayWrite?(): boolean;
   /** False: it is full, and will call `resume` when it wants more. This chunk is taken all the same. */
   write(chunk: Chunk): boolean;
   end(end: ReaderEnd): void;

@@ -10,6 +10,7 @@ import type { SessionInfo, StreamOptions } from "../../log/index.ts";
 import type { StreamEnd } from "../../observe/index.ts";
 import type { CatchUp, CatchUps } from "./catch-ups.ts";
 import type { Channel, Follower, Part } from "./channel.ts";
+import type { Chunk } from "./chunk.ts";
 import { cutChunk, toPart } from "./cut-chunk.ts";
 import { type Channels, type ChannelStream, keyOf } from "./channels.ts";
 import type { MeteredStream } from "./meter-stream.ts";
@@ -45,6 +46,9 @@ export class SessionReader implements Reader, Follower {
   readonly session: SessionInfo;
   readonly cursor: string;
   readonly #options: ReaderOptions;
+  /** At hand for what every reader does with every chunk. */
+  readonly #span: RunSpan | undefined;
+  readonly #metered: MeteredStream | undefined;
   readonly #key: string;
   readonly #stop = new AbortController();
   #sink: Sink | undefined;
@@ -74,6 +78,8 @@ export class SessionReader implements Reader, Follower {
 
   constructor(options: ReaderOptions, opened?: OpenedStream) {
     this.#options = options;
+    this.#span = options.span;
+    this.#metered = options.metered;
     this.session = options.session;
     this.cursor = this.#last = options.cursor;
     this.#key = keyOf(options.session.sessionId, options.stream);
@@ -140,7 +146,8 @@ export class SessionReader implements Reader, Follower {
       void this.#lookAtRun(part);
       return;
     }
-    if (!this.#give(part) && this.#end === undefined) this.#stepAside(part.upTo);
+    if (!this.#mayGive(part)) this.#stepAside(part.after);
+    else if (!this.#give(part) && this.#end === undefined) this.#stepAside(part.upTo);
   }
 
   look(): void {
@@ -190,12 +197,13 @@ export class SessionReader implements Reader, Follower {
       }
       // What was opened stands where it came from.
       this.#endTurn();
-      const hasRoom = this.#give(part);
+      const isGiven = this.#mayGive(part);
+      const hasRoom = isGiven && this.#give(part);
       if (this.#end !== undefined) return true;
-      this.#position = part.upTo;
+      if (isGiven) this.#position = part.upTo;
       if (hasRoom) continue;
       this.#adopt(channel);
-      this.#bytesWhenLevel = channel.bytesBefore(index + 1);
+      this.#bytesWhenLevel = channel.bytesBefore(isGiven ? index + 1 : index);
       return true;
     }
   }
@@ -249,12 +257,19 @@ export class SessionReader implements Reader, Follower {
 
   /** What it is given may be a part of what the channel gives. */
   get #mayCut(): boolean {
-    return this.#options.span !== undefined || this.#left !== Number.POSITIVE_INFINITY;
+    return this.#span !== undefined || this.#left !== Number.POSITIVE_INFINITY;
+  }
+
+  /** False where the sink is full already, and the part has to stay where it is. */
+  #mayGive({ chunk }: Part): boolean {
+    if (chunk === undefined || this.#sink?.mayWrite?.() !== false) return true;
+    this.#noteFull();
+    return false;
   }
 
   /** Hands it to the sink; false where it is full, or this was the end. */
   #give(part: Part): boolean {
-    const { span, metered } = this.#options;
+    const span = this.#span;
     let { chunk } = part;
     let isOver = false;
     if (this.#mayCut) {
@@ -265,15 +280,25 @@ export class SessionReader implements Reader, Follower {
       if (chunk !== undefined) this.#last = chunk.cursor;
     } else if (chunk !== undefined && !this.#isLevel) this.#last = chunk.cursor;
     if (chunk !== undefined) {
-      metered?.send(chunk.frames, chunk.textBytes);
+      this.#metered?.send(chunk.frames, chunk.textBytes);
       // Whoever makes room while it is written to says so before it says that there is none.
       this.#hasResumed = false;
-      const hasRoom = this.#sink?.write(chunk) ?? true;
+      const hasRoom = this.#write(chunk);
       if (this.#end !== undefined) return false;
       if (!hasRoom && !this.#hasResumed) this.#noteFull();
     }
     if (isOver) this.finish("end");
     return !isOver && !this.#isFull;
+  }
+
+  /** What a sink throws ends its reader, and nobody else's. */
+  #write(chunk: Chunk): boolean {
+    try {
+      return this.#sink?.write(chunk) ?? true;
+    } catch (error) {
+      this.finish("error", error);
+      return false;
+    }
   }
 
   #noteFull(): void {
@@ -284,7 +309,7 @@ export class SessionReader implements Reader, Follower {
   // The run it is bound to, if it is bound to one.
 
   #mustLook({ mayEndRun, upTo }: Part): boolean {
-    const { span } = this.#options;
+    const span = this.#span;
     return mayEndRun && span !== undefined && span.last === undefined && upTo.eventId > this.#lookedAt;
   }
 
@@ -336,10 +361,11 @@ export class SessionReader implements Reader, Follower {
         this.#reachEnd();
         return;
       }
-      this.#skip = 0;
       const part = toPart(step, this.#position, { session: session.sessionId, dialect: stream.dialect });
       if (this.#mustLook(part)) await this.#options.span?.look();
       this.#lookedAt = part.upTo.eventId;
+      while (!this.#mayGive(part)) if (!(await this.#untilRoom())) return;
+      this.#skip = 0;
       const hasRoom = this.#give(part);
       if (this.#isOver()) return;
       this.#position = part.upTo;
@@ -373,11 +399,13 @@ export class SessionReader implements Reader, Follower {
   /** The log has no more for now. */
   #reachEnd(): void {
     this.#skip = 0;
+    const { channels, session, stream, follow, span } = this.#options;
     if (!this.#isFollowing) {
-      this.finish("end");
+      // A run that has ended since this stretch of the log was opened: its rest is there, and is read next.
+      const isCut = span?.last !== undefined && comparePositions(this.#position, afterRecord(span.last)) < 0;
+      if (!follow || !isCut) this.finish("end");
       return;
     }
-    const { channels, session, stream } = this.#options;
     const channel = this.#findChannel() ?? channels.create(this.#key, session, stream, this.#position);
     if (!this.#isFull) return;
     this.#adopt(channel);

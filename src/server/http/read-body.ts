@@ -1,8 +1,13 @@
 /**
  * The bytes of a body as they come, no faster than they are asked for. It knows no frame. Whatever ends it early is
- * thrown as one of a few codes, and the source is let go of.
+ * thrown as one of a few codes, and the source is let go of: what was under way is read for a moment and thrown away, so
+ * that the connection can be used again, and a sender that has sent all of it reads the answer.
  */
 import { LoomError } from "../../protocol/index.ts";
+
+/** What is thrown away, at most, of a body that was refused. */
+const REST_MS = 400;
+const REST_BYTES = 64 * 1024 * 1024;
 
 export interface BodyLimits {
   /** Bytes of the whole body. Code `body_too_large`. */
@@ -20,9 +25,11 @@ export async function* readBody(
   const reader = body.getReader();
   const idle = watchIdle(idleMs);
   let bytes = 0;
+  let isWhole = false;
   try {
     for (;;) {
       const { done, value } = await idle.during(readNext(reader, signal));
+      isWhole = done;
       if (done) return;
       bytes += value.byteLength;
       if (bytes > maxBytes)
@@ -31,7 +38,25 @@ export async function* readBody(
     }
   } finally {
     // Not waited for: a source that does not answer must not keep whoever reads it.
-    void reader.cancel().catch(() => undefined);
+    if (!isWhole) void discardRest(reader, signal);
+  }
+}
+
+/** Never rejects. */
+async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<void> {
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), REST_MS);
+  timer.unref();
+  try {
+    for (let bytes = 0; bytes < REST_BYTES && !signal.aborted;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.byteLength;
+    }
+    await reader.cancel();
+  } catch {
+    // The sender is gone.
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -6,7 +6,7 @@ import {
   mixedSessionArbitrary,
   statefulSessionArbitrary,
 } from "../../../test/log-sessions.ts";
-import { createEntry, describeHolder, MemoryLog, openStream, type StreamFrame } from "../../log/index.ts";
+import { createEntry, describeHolder, MemoryLog, openStream, parseCursor, type StreamFrame } from "../../log/index.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { createStreams } from "./create-streams.ts";
@@ -25,27 +25,33 @@ const VIEWS: readonly Pick<ReadRequest, "dialect" | "modes" | "followSession">[]
   { dialect: "export", modes: ["all"] },
 ];
 
+type View = (typeof VIEWS)[number] & Pick<ReadRequest, "run">;
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Somebody who reads when it likes to, goes away and comes back. */
+/** Somebody who reads when it likes to, goes away and comes back. Some say beforehand that they have no room. */
 class Client {
   readonly frames: StreamFrame[] = [];
   /** How many chunks it takes before it is full. */
   room = Number.POSITIVE_INFINITY;
   error: unknown;
   isOpen = false;
+  /** It was told that this was all. */
+  isAtEnd = false;
   #reader: Reader | undefined;
   #start = "";
   readonly #streams: Streams;
-  readonly #view: (typeof VIEWS)[number];
+  readonly #view: View;
+  readonly #isAsked: boolean;
 
-  constructor(streams: Streams, view: (typeof VIEWS)[number]) {
+  constructor(streams: Streams, view: View, isAsked: boolean) {
     this.#streams = streams;
     this.#view = view;
+    this.#isAsked = isAsked;
   }
 
   async open(countsFrames: boolean): Promise<void> {
-    if (this.isOpen) return;
+    if (this.isOpen || this.isAtEnd) return;
     this.isOpen = true;
     const last = this.frames.at(-1)?.cursor;
     const place =
@@ -56,8 +62,10 @@ class Client {
     this.#reader = reader;
     let given = reader.cursor;
     reader.start({
+      ...(this.#isAsked ? { mayWrite: () => this.room > 0 } : {}),
       write: ({ frames, cursor }) => {
         given = cursor;
+        expect(this.isAtEnd || (this.#isAsked && this.room <= 0)).toBe(false);
         this.frames.push(...frames);
         expect(cursor).toBe(frames.at(-1)?.cursor);
         this.room--;
@@ -66,6 +74,7 @@ class Client {
       end: ({ reason, error, cursor }) => {
         expect(cursor).toBe(given);
         this.error = reason === "error" ? error : undefined;
+        this.isAtEnd = reason === "end";
         this.isOpen = false;
       },
     });
@@ -122,6 +131,34 @@ async function openWriter(log: MemoryLog, records: readonly StampedRecord[]) {
   };
 }
 
+async function play(
+  actions: readonly Action[],
+  clients: readonly Client[],
+  append: (count: number) => Promise<void>,
+  mayCount = true,
+): Promise<void> {
+  const opening: Promise<void>[] = [];
+  for (const step of actions) {
+    if (step.do === "append") await append(step.count);
+    else if (step.do === "wait") for (let n = 0; n < step.turns; n++) await turn();
+    else if (step.do === "room") clients[step.who]?.resume(step.room);
+    else if (step.do === "drop") clients[step.who]?.drop();
+    else opening.push(clients[step.who]?.open(mayCount && step.counts) ?? Promise.resolve());
+  }
+  await Promise.all(opening);
+}
+
+async function readWhole(log: MemoryLog, view: View, after = 0): Promise<readonly StreamFrame[]> {
+  const { followSession, modes, dialect } = view;
+  const pages = openStream(log, "s", {
+    dialect: dialect as "loom",
+    modes: modes?.[0] === "all" ? "all" : (modes as ["messages"] | undefined),
+    after,
+    encoderOptions: followSession === true ? { follow: true } : {},
+  });
+  return (await gather(pages)).flat();
+}
+
 describe("readers that come and go as they like", () => {
   it("get, each of them, what one gets who never left", async () => {
     await fc.assert(
@@ -130,26 +167,10 @@ describe("readers that come and go as they like", () => {
         const append = await openWriter(log, records);
         await append(Math.floor(before * records.length));
         const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
-        const clients = Array.from({ length: CLIENTS }, () => new Client(streams, view));
-        const opening: Promise<void>[] = [];
-        for (const step of actions) {
-          if (step.do === "append") await append(step.count);
-          else if (step.do === "wait") for (let n = 0; n < step.turns; n++) await turn();
-          else if (step.do === "room") clients[step.who]?.resume(step.room);
-          else if (step.do === "drop") clients[step.who]?.drop();
-          else opening.push(clients[step.who]?.open(step.counts) ?? Promise.resolve());
-        }
+        const clients = Array.from({ length: CLIENTS }, (_, n) => new Client(streams, view, n % 2 === 1));
+        await play(actions, clients, append);
         await append(records.length);
-        await Promise.all(opening);
-        const { followSession, ...rest } = view;
-        const whole = await gather(
-          openStream(log, "s", {
-            ...(rest as { dialect: "loom" }),
-            ...(rest.modes?.[0] === "all" ? { modes: "all" as const } : {}),
-            encoderOptions: followSession === true ? { follow: true } : {},
-          }),
-        );
-        const expected = whole.flat();
+        const expected = await readWhole(log, view);
         for (const client of clients) {
           client.resume(Number.POSITIVE_INFINITY);
           await client.open(false);
@@ -163,7 +184,42 @@ describe("readers that come and go as they like", () => {
         expect(streams.size).toBe(0);
         await log.close();
       }),
-      { numRuns: LONG ? 3000 : 120, seed: 8 },
+      { numRuns: LONG ? 3000 : 100, seed: 8 },
+    );
+  }, 120_000);
+
+  it("get, of a run, all of it and nothing else, and are told that this was all when it was", async () => {
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, ...limits }) => {
+        const names = records.flatMap(({ event }) => (event.type === "run_start" ? [event.run_id as string] : []));
+        fc.pre(names.length > 0);
+        const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes } });
+        const append = await openWriter(log, records);
+        await append(Math.floor(before * records.length));
+        const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
+        const runs = Array.from({ length: CLIENTS }, (_, n) => names[n % names.length] as string);
+        const clients = runs.map((run, n) => new Client(streams, { ...view, run }, n % 2 === 1));
+        await play(actions, clients, append, false);
+        await append(records.length);
+        for (const [n, client] of clients.entries()) {
+          const run = await log.getRun("s", runs[n] as string);
+          if (run === undefined) throw new Error("it was written");
+          const { firstId, lastId = records.length } = run;
+          const rest = await readWhole(log, view, firstId - 1);
+          const expected = rest.filter(({ cursor }) => parseCursor(cursor).eventId <= lastId);
+          client.resume(Number.POSITIVE_INFINITY);
+          await client.open(false);
+          const isDone = (): boolean =>
+            client.frames.length >= expected.length && client.isAtEnd === (run.lastId !== undefined);
+          for (let k = 0; k < 500 && !isDone(); k++) await turn();
+          expect(client.error).toBeUndefined();
+          expect(client.frames).toEqual(expected);
+          expect(client.isAtEnd).toBe(run.lastId !== undefined);
+        }
+        await streams.close();
+        await log.close();
+      }),
+      { numRuns: LONG ? 3000 : 40, seed: 8 },
     );
   }, 120_000);
 });
