@@ -3,9 +3,8 @@
  * its readers. Told `{way}` it listens, and answers with its port; told `{ticks, events, pauseMs}` it has so many events
  * happen at so many times, and answers with the processor time that took until everything had left.
  *
- * Ours is the whole path: appended to the log, committed, read, encoded, written. The others are given the texts ready
- * made, and only write them. The log is in memory, for it is the sending that is compared; with `--durable` it is a store
- * on disk, and what a commit costs there is shared by all readers.
+ * Ours is the whole path: appended to the log, committed, read, encoded, written; the log is in memory, or, `stored`, on
+ * disk. The others are given the texts ready made, and only write them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -25,9 +24,7 @@ import { SERVER_LIMITS } from "../src/server/server-limits.ts";
 import { createSockets } from "../src/server/sockets/create-sockets.ts";
 import { createStreams } from "../src/server/streams/create-streams.ts";
 
-const DURABLE = process.argv.includes("--durable");
-
-export type Way = "ours-sse" | "streamSSE" | "res.write" | "ours-ws" | "ws.send";
+export type Way = "ours-sse" | "ours-sse-stored" | "streamSSE" | "res.write" | "ours-ws" | "ours-ws-stored" | "ws.send";
 
 interface Contestant {
   readonly server: Server;
@@ -36,20 +33,23 @@ interface Contestant {
   close(): Promise<void> | void;
 }
 
+let padding: string | undefined;
+
 /** About as long as a token of an agent's answer. */
 function entryAt(id: number) {
   const envelope = { session_id: "s", run_id: "run-0001", node_id: "run-think-1", event_id: id, ts: 1.7e12 };
   const make = (content: string) => createEntry({ envelope, event: { type: "message_chunk", content, id: "think" } });
-  return make("x".repeat(200 - make("").text.length));
+  padding ??= "x".repeat(200 - make("").text.length);
+  return make(padding);
 }
 
 let nextId = 1;
 const takeTexts = (count: number): { readonly id: string; readonly text: string }[] =>
   Array.from({ length: count }, () => ({ id: `2.AAAAAAAA.${nextId}`, text: entryAt(nextId++).text }));
 
-async function createOurs(isSocket: boolean): Promise<Contestant> {
+async function createOurs(isSocket: boolean, isStored: boolean): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
-  const log = DURABLE ? await openSqliteLog(join(folder, "loom.db")) : new MemoryLog();
+  const log = isStored ? await openSqliteLog(join(folder, "loom.db")) : new MemoryLog();
   await log.createSession("s");
   const lease = await log.acquire("s", { holder: describeHolder(), ttlMs: 3_600_000 });
   let last = lease.lastId;
@@ -158,10 +158,12 @@ function createWsSend(): Contestant {
 }
 
 const WAYS: { readonly [W in Way]: () => Promise<Contestant> | Contestant } = {
-  "ours-sse": () => createOurs(false),
+  "ours-sse": () => createOurs(false, false),
+  "ours-sse-stored": () => createOurs(false, true),
   streamSSE: createStreamSse,
   "res.write": createResWrite,
-  "ours-ws": () => createOurs(true),
+  "ours-ws": () => createOurs(true, false),
+  "ours-ws-stored": () => createOurs(true, true),
   "ws.send": createWsSend,
 };
 

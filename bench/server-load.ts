@@ -12,7 +12,10 @@ interface Memory {
 }
 
 const IDLE: {
-  readonly [name: string]: { request(port: number, n: number): string; first?(n: number): string };
+  readonly [name: string]: {
+    readonly request: (port: number, n: number) => string;
+    readonly first?: (n: number) => string;
+  };
 } = {
   SSE: {
     request: (port, n) =>

@@ -9,7 +9,7 @@ import { createLog, expectValid, type FaultyLog, SESSION, wrapLog } from "./send
 import { openSession, type Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-const SAMPLES = process.env["LOOM_LONG"] === "1" ? 20_000 : 400;
+const SAMPLES = process.env["LOOM_LONG"] === "1" ? 20_000 : 250;
 
 const callId = fc.constantFrom("c1", "c2", "c3");
 const name = fc.constantFrom("t", "u");

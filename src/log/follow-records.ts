@@ -72,17 +72,37 @@ export async function* followRecords(
   }
 }
 
-/** Lets others have their turn now and then: a log that answers at once would keep the process to itself. */
+/** Counts the turns of the event loop in which somebody read. */
+let loopTurn = 0;
+let isTurnCounted = false;
+
+function countTurns(): number {
+  if (!isTurnCounted) {
+    isTurnCounted = true;
+    setImmediate(() => {
+      isTurnCounted = false;
+      loopTurn++;
+    });
+  }
+  return loopTurn;
+}
+
+/**
+ * Lets others have their turn now and then: a log that answers at once would keep the process to itself. One that has
+ * waited for something meanwhile has not kept it: where there is much to do, to wait a turn more is to be late.
+ */
 export function createTurns(): () => Promise<void> | undefined {
-  let since = performance.now();
+  let turn = -1;
+  let since = 0;
   return () => {
+    const current = countTurns();
+    if (current !== turn) {
+      turn = current;
+      since = performance.now();
+      return undefined;
+    }
     if (performance.now() - since < MAX_TURN_MS) return undefined;
-    return new Promise<void>((resolve) =>
-      setImmediate(() => {
-        since = performance.now();
-        resolve();
-      }),
-    );
+    return new Promise<void>((resolve) => void setImmediate(resolve));
   };
 }
 

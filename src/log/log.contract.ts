@@ -19,7 +19,7 @@ export interface LogSuiteOptions {
   readonly numRuns?: number;
 }
 
-export function describeLog(name: string, store: LogStore, { numRuns = 1000 }: LogSuiteOptions = {}): void {
+export function describeLog(name: string, store: LogStore, { numRuns = 500 }: LogSuiteOptions = {}): void {
   describe(`${name}: the contract of a log`, () => {
     describeAppending(store);
     describeReading(store);

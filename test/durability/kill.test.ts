@@ -9,7 +9,7 @@ import { highest, startChild } from "./child.ts";
 import { proveStory } from "./story.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const ROUNDS = LONG ? 1000 : 100;
+const ROUNDS = LONG ? 1000 : 50;
 const SESSIONS = ["a", "b", "c"];
 
 const folder = mkdtempSync(join(tmpdir(), "loom-kill-"));
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a writer that is killed", () => {
   // Side by side: a round is mostly the start of a process.
-  it.concurrent.each([1, 2])(`loses nothing in ${ROUNDS} rounds, store %i`, { timeout: 600_000 }, async (store) => {
+  it.concurrent.each([1, 2])(`loses nothing in ${ROUNDS} rounds, store %i`, { timeout: 1_200_000 }, async (store) => {
     const path = join(folder, `${store}.db`);
     const proven = new Map(SESSIONS.map((session) => [session, 0]));
     let acknowledged = 0;

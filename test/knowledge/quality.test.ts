@@ -134,9 +134,10 @@ describe("the quality of retrieval from the documents of this package", () => {
       const asked = new Set(readQuery(title).terms.map(({ term }) => term));
       const text = `${hit?.headings.join("\n")}\n${hit?.content}`;
       const isAbout = hit?.firstLine === 1 || readTerms(text).some(({ term }) => asked.has(term));
-      // Some documents have the same title.
-      if (hit?.uri !== uri && hit?.title !== title) missed.push(`${title}: ${hit?.uri}`);
-      else if (!isAbout) missed.push(`${title}: line ${hit.firstLine}`);
+      // Some documents have the same title, or one with the same words in it.
+      const named = new Set(readTerms(hit?.title ?? "").map(({ term }) => term));
+      if (hit?.uri !== uri && ![...asked].every((term) => named.has(term))) missed.push(`${title}: ${hit?.uri}`);
+      else if (!isAbout) missed.push(`${title}: line ${hit?.firstLine}`);
     }
     expect(missed).toEqual([]);
   });

@@ -101,8 +101,6 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
   };
 }
 
-export type SocketClient = ReturnType<typeof createClient>;
-
 function createClient(ws: WebSocket) {
   const texts: string[] = [];
   let closed: { readonly code: number; readonly reason: string } | undefined;

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import fc from "fast-check";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { TurnWriter } from "./turn-writer.ts";
 
 function createSocket() {
