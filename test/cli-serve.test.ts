@@ -123,7 +123,8 @@ describe("loom serve", () => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [["--config", file], 'there is no setting "prot"\ndid you mean "port"?'],
       [["--host", "0.0.0.0"], "add `--allow-public`"],
-      [["--model", "nobody/x"], "nobody"],
+      [["--model", "nobody/x"], 'model: No provider is called "nobody"'],
+      [["--mcp", join(folder, "nothing.json")], `mcp: ${join(folder, "nothing.json")} cannot be read (ENOENT)`],
     ];
     for (const [args, message] of cases) {
       const { code, out, err } = await serveInside(["--kb", "none", "--store", store, ...args]);

@@ -328,6 +328,7 @@ export class Agent {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
         files,
+        describeCall: (name) => this.#toolbox.summarise(name),
         ...(compressor === undefined
           ? {}
           : {

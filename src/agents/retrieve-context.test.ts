@@ -106,6 +106,13 @@ describe("automatic context", () => {
       "retrieval_failed",
       /: the index is damaged$/,
     ],
+    [
+      "cannot be opened",
+      { retrieve: () => Promise.reject(new LoomError("store_corrupt", "`/secret/kb.db` is damaged")) },
+      {},
+      "retrieval_failed",
+      /^The retriever could not be searched[^:]*$/,
+    ],
     ["hangs", { retrieve: () => new Promise(() => undefined) }, { timeoutMs: 5 }, "retrieval_timeout", /within 5 ms/],
     [
       "has a strange name",

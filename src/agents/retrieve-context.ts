@@ -129,7 +129,9 @@ function readQuestion(message: string): string {
 
 /** One append: a crash leaves the whole of it or nothing. */
 function leaveFailed(node: NodeRun, error: unknown, retriever: Retriever): void {
-  const isOurs = isLoomError(error);
+  // What a store says of itself names files of this machine: like what is no error of ours, it is for the program alone.
+  const isOurs = isLoomError(error, "retrieval_failed", "retrieval_timeout");
+  const told = !isOurs && error instanceof LoomError ? new Error(error.message, { cause: error }) : error;
   const code = isLoomError(error, "retrieval_timeout") ? "retrieval_timeout" : "retrieval_failed";
   const why = isOurs ? `: ${cleanLine(error.message, MAX_REASON)}` : "";
   const name = typeof retriever.name === "string" ? cleanLine(retriever.name, MAX_NAME) : "";
@@ -141,7 +143,7 @@ function leaveFailed(node: NodeRun, error: unknown, retriever: Retriever): void 
     error_type: code === "retrieval_timeout" ? "timeout" : "execution",
     recoverable: true,
   };
-  node.commit({ before: [event], failure: { error } });
+  node.commit({ before: [event], failure: { error: told } });
 }
 
 /** As they are told and kept: numbered, harmless, and no more characters than there may be. */

@@ -1,9 +1,11 @@
 // A call of the model is in the log before it is made: whoever is killed has paid for nothing that nobody knows of, and
 // what the question was made of is not asked for again.
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { createFaultyLog, readRecords } from "../engine/sender.contract.ts";
 import { eventsOf, SESSION, setStage } from "../../test/agents/stage.ts";
 import type { ScriptedTurn } from "../models/scripted-model.ts";
+import { defineTool } from "../tools/define-tool.ts";
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -50,4 +52,31 @@ it("asks again without files that the provider refuses, and goes on without them
   expect(seen).toEqual([[undefined, "file"], named, named]);
   const ids = eventsOf(await stage.read(), "llm_start").map(({ llm_call_id }) => llm_call_id);
   expect(new Set(ids).size).toBe(3);
+});
+
+it("says what a call does in a few words for people, where the tool is none the model has made up", async () => {
+  const input = z.object({});
+  const execute = (): string => "done";
+  const tools = [
+    defineTool({ name: "add", description: "Adds two numbers. Call it for every sum.", input, execute }),
+    defineTool({ name: "display_table", title: "展示表格数据", description: "Shows a table.", input, execute }),
+    defineTool({ name: "silent", description: "", input, execute }),
+  ];
+  const calls = ["add", "display_table", "silent", "made_up"].map((name) => ({ name, input: {}, id: name }));
+  const stage = await setStage([{ calls }, { text: "Done." }], { tools });
+  expect(await (await stage.ask("Go on.")).ended).toMatchObject({ status: "completed" });
+  const said = eventsOf(await stage.read(), "tool_call").map(({ name, description }) => [name, description]);
+  expect(said).toEqual([
+    ["add", "Adds two numbers."],
+    ["display_table", "展示表格数据"],
+    ["silent", undefined],
+    ["made_up", undefined],
+  ]);
+  // The model is told what it was told before.
+  expect(stage.model.requests[0]?.tools).toMatchObject([
+    { name: "add", description: "Adds two numbers. Call it for every sum." },
+    { name: "display_table", description: "Shows a table." },
+    { name: "silent" },
+  ]);
+  expect(JSON.stringify(stage.model.requests)).not.toContain("展示");
 });

@@ -36,6 +36,8 @@ export interface ThinkCallOptions extends ModelCallOptions {
   /** Makes a prompt fit the model, and writes what it did within the span. */
   readonly fit?: (prompt: Prompt, place: FitPlace) => Promise<readonly ModelMessage[]>;
   readonly files?: Pick<Attachments, "resolve" | "leaveOut">;
+  /** What a call of a tool does, for people. A model may make up tools: of those there is nothing to say. */
+  readonly describeCall?: (name: string) => string | undefined;
 }
 
 export interface FitPlace {
@@ -59,7 +61,7 @@ export async function think(
   span: NodeRun,
   model: LanguageModel,
   request: ModelRequest,
-  { stage, run, channel, label, fit, files, ...options }: ThinkOptions,
+  { stage, run, channel, label, fit, files, describeCall, ...options }: ThinkOptions,
 ): Promise<Thought> {
   const { name: id } = span;
   const place = { nodeId: span.nodeId };
@@ -108,8 +110,10 @@ export async function think(
       const name = shorten(made.name);
       const callId = idOf(made.callId);
       calls.push({ ...made, name, callId });
+      const description = describeCall?.(name);
+      const about = description === undefined ? {} : { description };
       const raw = input === undefined ? { raw_arguments: rawInput } : {};
-      return post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, index, ...raw });
+      return post({ type: "tool_call", call_id: callId, name, arguments: input ?? {}, ...about, index, ...raw });
     },
   };
   try {

@@ -86,7 +86,7 @@ function parseStrictly(
   options: { [name: string]: { type: "string" | "boolean"; short?: string } },
 ) {
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: joinNegatives(argv, options), options, allowPositionals: true, strict: true });
   } catch (error) {
     // Node says the same in its own words, some of them on three lines.
     const said = error instanceof Error ? error.message : "";
@@ -95,6 +95,18 @@ function parseStrictly(
     if (said.startsWith("Unknown option")) throw refuse(command, `there is no option \`${name}\``);
     throw refuse(command, `\`${name}\` ${said.includes("does not take") ? "takes no value" : "needs a value"}`);
   }
+}
+
+/** No option is a digit: what begins like a negative number is the value of the option before it, if a wrong one. */
+function joinNegatives(argv: readonly string[], options: { readonly [name: string]: { type: string } }): string[] {
+  const joined: string[] = [];
+  for (const [index, word] of argv.entries()) {
+    const before = joined.at(-1) ?? "";
+    const isValue = /^-\d/.test(word) && before.startsWith("--") && !argv.slice(0, index).includes("--");
+    if (isValue && options[before.slice(2)]?.type === "string") joined[joined.length - 1] = `${before}=${word}`;
+    else joined.push(word);
+  }
+  return joined;
 }
 
 function refuse(command: Command, message: string): CliError {

@@ -1,6 +1,6 @@
-/** Where sessions are kept where nobody says so, by the environment. */
+/** Where sessions and documents are kept where nobody says so, by the environment. */
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 export type Environment = { readonly [name: string]: string | undefined };
 
@@ -13,4 +13,9 @@ export function readVariable(env: Environment, name: string): string | undefined
 export function findStore(env: Environment): string {
   const data = readVariable(env, "XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
   return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
+}
+
+/** Beside the store of the environment. */
+export function findKnowledgeBase(env: Environment): string {
+  return readVariable(env, "LOOM_KB") ?? join(dirname(findStore(env)), "knowledge.db");
 }

@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   store_read_only: "system",
   store_corrupt: "system",
   store_newer: "system",
+  store_older: "system",
   store_closed: "system",
   import_invalid: "validation",
   // Receiving: what a stream's status gives as its reason.

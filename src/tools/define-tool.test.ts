@@ -116,6 +116,7 @@ describe("a definition", () => {
     ["a name has 1 to 64 letters", { name: "" }],
     ["a name has 1 to 64 letters", { name: "x".repeat(65) }],
     ["a name has 1 to 64 letters", { name: "名字" }],
+    ["the title must be a text", { title: 1 as unknown as string }],
     ["the description must be a text", { description: 1 as unknown as string }],
     ['must have the type "object"', { inputSchema: { type: "string" } }],
     ['must have the type "object"', { inputSchema: { anyOf: [] } }],

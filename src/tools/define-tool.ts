@@ -15,6 +15,8 @@ import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolResult } from 
 export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptions {
   /** 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
+  /** For people: what it does, in a few words. Where it is absent, they see the first sentence of the description. */
+  readonly title?: string;
   /** For the model: what the tool does, and when to use it. */
   readonly description: string;
   /** What the arguments must be: a schema of Zod, or of any library that follows Standard Schema. */
@@ -77,11 +79,12 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
 
 /** Throws `tool_invalid` unless every provider would accept the tool and every limit is one. */
 export function assertTool(tool: Tool): void {
-  const { name, description, inputSchema } = tool;
+  const { name, title = "", description, inputSchema } = tool;
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `tool ${describeValue(name)}: ${what}`);
   };
   if (typeof name !== "string" || !NAME.test(name)) refuse("a name has 1 to 64 letters, digits, `_` and `-`");
+  if (typeof title !== "string") refuse("the title must be a text");
   if (typeof description !== "string") refuse("the description must be a text");
   if (!isJsonObject(inputSchema) || inputSchema["type"] !== "object")
     refuse('the arguments must be an object: `inputSchema` must have the type "object"');

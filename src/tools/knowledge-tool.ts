@@ -9,7 +9,7 @@ import { cleanLine, cleanPassage, cutCharacters, describePassage, PASSAGE_MARK }
 import type { Passage, RetrieveOptions, Retriever } from "../context/retriever.ts";
 import { BoundedMap, LoomError, type RetrievalCompleteEvent } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
-import { describeFailure, shorten } from "./describe-failure.ts";
+import { shorten } from "./describe-failure.ts";
 import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
@@ -124,7 +124,8 @@ async function find(
     signal.throwIfAborted();
     const name = typeof retriever.name === "string" ? cleanLine(retriever.name, MAX_NAME) : "knowledge base";
     const named = /^knowledge base/i.test(name) ? name.replace(/^k/, "K") : `Knowledge base ${name}`;
-    throw new LoomError("retrieval_failed", `${named} unavailable: ${describeFailure(cause)}`, {}, { cause });
+    // Why may name files and settings of the machine: that is for whoever runs it, and not for users and models.
+    throw new LoomError("retrieval_failed", `${named} unavailable`, {}, { cause });
   }
 }
 

@@ -76,6 +76,8 @@ export interface ToolOptions {
 /** A tool as agents hold it; made by `defineTool`, or by an MCP server. */
 export interface Tool extends ToolOptions {
   readonly name: string;
+  /** For people: what it does, in a few words. Where it is absent, they see the first sentence of the description. */
+  readonly title?: string;
   readonly description: string;
   /** JSON Schema of the arguments, for the model. */
   readonly inputSchema: JsonObject;

@@ -4,6 +4,7 @@
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
 import { Gate, type Release } from "./gate.ts";
+import { summariseTool } from "./summarise-tool.ts";
 import type { Tool } from "./tool.ts";
 
 /** A tool as a model is told of it. */
@@ -17,6 +18,8 @@ export interface Toolbox {
   readonly names: readonly string[];
   find(name: string): Tool | undefined;
   describe(): readonly ToolDescription[];
+  /** What a tool does, in a few words for people; undefined for a tool nobody knows. */
+  summarise(name: string): string | undefined;
   /** False for a tool nobody knows: what it would do a second time is not known either. */
   isIdempotent(name: string): boolean;
   /** Waits until one more call of the tool may run. */
@@ -52,10 +55,18 @@ export function createToolbox(
     description,
     inputSchema,
   }));
+  /** Made when they are asked for: most tools of a large box are never called. */
+  const summaries = new Map<string, string | undefined>();
+  const summarise = (name: string): string | undefined => {
+    const tool = byName.get(name);
+    if (tool !== undefined && !summaries.has(name)) summaries.set(name, summariseTool(tool));
+    return summaries.get(name);
+  };
   return {
     names: [...byName.keys()],
     find: (name) => byName.get(name),
     describe: () => descriptions,
+    summarise,
     isIdempotent: (name) => byName.get(name)?.idempotent === true,
     enter: async (name, signal) => (await gates.get(name)?.enter(signal)) ?? (() => undefined),
   };

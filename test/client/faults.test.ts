@@ -37,7 +37,9 @@ const MINGLED = ["interleaved-runs", "session-record-mid-run"];
 
 function runsOf(form: string): readonly string[] {
   if (form === "loom") return CONTIGUOUS_RUNS;
-  return (form === "engine" ? ENGINE_RUNS : CONTIGUOUS_RUNS).filter((run) => !MINGLED.includes(run));
+  const runs = (form === "engine" ? ENGINE_RUNS : CONTIGUOUS_RUNS).filter((run) => !MINGLED.includes(run));
+  // Long ones, which `loom` is tried with: the strict form differs from it in single frames.
+  return form === "loom-strict" && !IS_LONG ? runs.filter((run) => !run.startsWith("agent-")) : runs;
 }
 
 function drop(texts: readonly string[], ...at: number[]): string[] {

@@ -1,8 +1,10 @@
 /**
- * The contract of the doors over HTTP: every door that streams, in every dialect and framing, on a real connection, gives
- * the golden runs byte by byte as the log itself tells them, whole, from any frame on, and one run of many.
+ * The contract of the doors: every one that streams, in every dialect and framing, on a real connection, gives the golden
+ * runs byte by byte as the log itself tells them, whole, from any frame on, and one run of many.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { createStamper, DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
 import { encodeNdjson, encodeSse } from "../../src/framing/index.ts";
@@ -126,6 +128,54 @@ describe("the events of a session", () => {
     expect(seen).toBeGreaterThan(20);
   });
 });
+
+describe("the socket of many sessions", () => {
+  it("carries every session in every dialect, from anywhere", async () => {
+    const socket = await openControl();
+    let seen = 0;
+    for (const [turn, [session]] of SESSIONS.entries()) {
+      for (const [index, dialect] of DIALECT_NAMES.entries()) {
+        if ((index + turn) % FRAMINGS.length >= DOOR_SAMPLES.framings) continue;
+        const frames = await readLog(session, dialect);
+        const where = `${session} ${dialect}`;
+        const texts = frames.map(({ text }) => text);
+        expect(await socket.read({ session, dialect }), where).toEqual(texts);
+        const middle = Math.floor(frames.length / 2);
+        const { cursor: after = "" } = frames[middle] ?? {};
+        if (after !== "")
+          expect(await socket.read({ session, dialect, after }), where).toEqual(texts.slice(middle + 1));
+        seen++;
+      }
+    }
+    expect(seen).toBeGreaterThan(SESSIONS.length);
+  });
+});
+
+/** One socket for one question after the other; it is closed when the test ends. */
+async function openControl() {
+  const ws = new WebSocket(`${server.url.replace("http", "ws")}/v1/ws`);
+  onTestFinished(() => ws.terminate());
+  await once(ws, "open");
+  let asked = 0;
+  return {
+    /** The texts of all frames, to the end of the stream. */
+    async read(place: { readonly session: string; readonly dialect: string; readonly after?: string }) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const texts: string[] = [];
+      const take = (data: Buffer): void => {
+        const frame = JSON.parse(data.toString()) as { readonly type: string; readonly frames?: readonly string[] };
+        if (frame.type === "frames") texts.push(...(frame.frames ?? []));
+        else if (frame.type === "end") resolve();
+        else if (frame.type === "refusal") reject(new Error(data.toString()));
+      };
+      const leave = (): void => reject(new Error("the socket was closed"));
+      ws.on("message", take).on("close", leave);
+      ws.send(JSON.stringify({ type: "subscribe", id: String(++asked), follow: false, ...place }));
+      await promise.finally(() => ws.off("message", take).off("close", leave));
+      return texts;
+    },
+  };
+}
 
 describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name, played over HTTP", (played) => {
   const { name, message, answer, turn } = played;

@@ -1,6 +1,6 @@
 /**
  * The golden vectors through the door for foreign agents: every run in every dialect becomes the session it tells of, and
- * every broken stream is refused for the rule it breaks. What is stored is held against what the dialect's own decoder
+ * every broken stream is refused for the rule it breaks; one that only stops early is taken, as cut. What is stored is held against what the dialect's own decoder
  * makes of the frames, up to ids and times.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -83,9 +83,10 @@ function groupRuns(records: readonly EventRecord[]): (number | undefined)[] {
   });
 }
 
+/** The musts that its frames break. What its end leaves open is none to whoever takes it in. */
 function findErrors(texts: readonly string[], dialect: DialectName): readonly string[] {
   const check = createStreamCheck(DIALECTS[dialect]);
-  const issues = [...texts.flatMap((text) => check.check(text).issues), ...check.end()];
+  const issues = texts.flatMap((text) => check.check(text).issues);
   return issues.filter(({ level }) => level === "error").map(({ rule }) => rule);
 }
 
@@ -101,6 +102,11 @@ describe.each(NAMES)("%s: a run that is streamed in", (dialect) => {
     if (errors.length > 0) {
       expect(outcome).toMatchObject({ refusal: { code: "ingest_invalid", details: { rule: errors[0] } } });
       expect(own === dialect && errors).not.toBe(true);
+      return;
+    }
+    if (wanted.length === 0) {
+      expect(outcome).toMatchObject({ refusal: { code: "ingest_invalid", details: { rule: "record-missing" } } });
+      expect(await log.getSession("s")).toBeUndefined();
       return;
     }
     expect(outcome).toHaveProperty("ok");
@@ -164,6 +170,17 @@ describe("what breaks a must is refused for it", () => {
         : Buffer.from(texts.map((each) => `${each}\n`).join(""));
     const log = new MemoryLog();
     const outcome = await ingestBytes(log, bytes, dialect, framing, maxLineBytes ?? 8 * 1024 * 1024);
+    if (first?.frame === "end" || reject.name.includes("cut-")) {
+      // Its only fault is that it stops.
+      const rules = "ok" in outcome ? outcome.ok.warnings.map(({ rule }) => rule) : [];
+      for (const { frame, rule } of reject.expect.filter(isMust))
+        expect(rules).toContain(frame === "end" ? rule : "frame-unfinished");
+      const cut = (await log.listRuns("s")).filter(({ status }) => status !== "completed");
+      expect(cut).toEqual(
+        rules.some(isUnended) ? [expect.objectContaining({ status: "error", code: "stream_cut" })] : [],
+      );
+      return;
+    }
     expect(outcome).toMatchObject({ refusal: { code: "ingest_invalid", details: { rule: first?.rule } } });
     const details = "refusal" in outcome ? outcome.refusal.details : {};
     if (typeof first?.frame === "number" && texts !== undefined) expect(details["accepted"]).toBe(first.frame);
@@ -180,9 +197,40 @@ function textsOf({ frames, fill = {} }: Reject): string[] | undefined {
   );
 }
 
+function isUnended(rule: string): boolean {
+  return Object.values(DIALECTS).some(({ unended }) => unended.name === rule);
+}
+
 function isMust({ level }: { readonly level: string }): boolean {
   return level === "error";
 }
+
+describe.each(NAMES)("%s: a body that ends early is taken as cut", (dialect) => {
+  test("after every frame, and inside of every one", async () => {
+    const vector = RUNS.find(({ name }) => name === "react-tools");
+    const texts = encodeVector(vector?.records.flat() ?? [], dialect);
+    for (let count = 1; count < texts.length; count++)
+      for (const part of ["", texts[count]?.slice(0, 7) ?? ""]) {
+        const log = new MemoryLog();
+        const kept = texts.slice(0, count);
+        const wanted = decodeTexts(kept, dialect);
+        const bytes = Buffer.from(`${kept.join("\n")}\n${part}`);
+        const outcome = await ingestBytes(log, bytes, dialect, "ndjson", 1e6);
+        if (wanted.length === 0) {
+          const details = { rule: "record-missing" };
+          expect(outcome).toMatchObject({ refusal: { code: "ingest_invalid", details } });
+          expect(await log.getSession("s")).toBeUndefined();
+          continue;
+        }
+        expect(outcome).toMatchObject({ ok: { frames: count } });
+        const rules = "ok" in outcome ? outcome.ok.warnings.map(({ rule }) => rule) : [];
+        expect(rules.includes("frame-unfinished")).toBe(part !== "");
+        if (wanted.some(({ event }) => event.type === "reply")) continue;
+        expect(rules).toContain(DIALECTS[dialect].unended.name);
+        expect(await log.listRuns("s")).toMatchObject([{ status: "error", code: "stream_cut" }]);
+      }
+  });
+});
 
 describe.each(NAMES)("%s: a stream that is cut keeps what came before", (dialect) => {
   test("at every frame", async () => {

@@ -169,10 +169,14 @@ export async function readOn(url: string, session: string, frames: Frame[], sign
   }
 }
 
-export async function until(isSo: () => boolean | Promise<boolean>, what: string, timeout = 60_000): Promise<void> {
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+  what: string | (() => string),
+  timeout = 60_000,
+): Promise<void> {
   await vi.waitFor(
     async () => {
-      if (!(await isSo())) throw new Error(`it never came about: ${what}`);
+      if (!(await isSo())) throw new Error(`it never came about: ${typeof what === "string" ? what : what()}`);
     },
     { timeout, interval: 5 },
   );

@@ -147,7 +147,11 @@ test(
       expect(state).toMatchObject({ status: "complete", verified: true });
       const wanted = contentOf(receiver.getSnapshot().sessions);
       for (const { receiver: shown, changed } of onlookers) {
-        await until(() => shown.getSnapshot().sessions[0]?.state.status === "complete", `${session} is complete`);
+        const stateOf = () => shown.getSnapshot().sessions[0]?.state;
+        await until(
+          () => stateOf()?.status === "complete",
+          () => `${session} is complete, not ${JSON.stringify(stateOf())}`,
+        );
         await until(() => shown.getSnapshot().sessions[0]?.turns.length === commands.length, `${session} is all there`);
         expect(contentOf(shown.getSnapshot().sessions)).toEqual(wanted);
         expect(shown.getSnapshot().sessions[0]?.state.verified).toBe(true);
@@ -160,7 +164,8 @@ test(
     // It would prove less if nobody had been in the middle of something.
     expect(live).toBeGreaterThan(0);
     const broken = statuses.filter((status) => status === "error").length;
-    expect(broken).toBeGreaterThan(0);
+    // Of few kills none may have come between two words of an answer.
+    if (KILLS >= 20) expect(broken).toBeGreaterThan(0);
     await annotate(`${statuses.length} runs, ${live} live when killed, ${broken} of them interrupted`);
   },
 );

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { LoomError } from "../../protocol/index.ts";
@@ -124,6 +125,16 @@ describe("the knowledge base of the command line", () => {
     expect(failure).toContain(`the knowledge base \`${choice.file}\` ${words}`);
     expect(failure).toContain("--kb FILE");
     expect(failure).not.toMatch(/not a database|unable to open|EISDIR/);
+  });
+
+  it("of an older version is refused by name, and left as it is", async () => {
+    const choice = newChoice();
+    await (await openToWrite(choice)).close();
+    const db = new DatabaseSync(choice.file);
+    db.exec("PRAGMA user_version = 1");
+    db.close();
+    const failure = await openToWrite(choice).then(String, String);
+    expect(failure).toContain(`\`${choice.file}\` was made by an older version of Loom: move it away`);
   });
 
   it("is opened by its first search, and not before", async () => {

@@ -4,12 +4,12 @@
  */
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { KnowledgeBase, openKnowledgeBase, type Passage, type RetrieveOptions } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
 import { CliError } from "../command.ts";
-import { type Environment, findStore, readVariable } from "../find-store.ts";
+import { type Environment, findKnowledgeBase } from "../find-store.ts";
 
 export interface KnowledgeChoice {
   readonly file: string;
@@ -21,8 +21,7 @@ export const HANDBOOK = "handbook";
 
 export function chooseKnowledgeBase(given: string | undefined, env: Environment = process.env): KnowledgeChoice {
   if (given !== undefined) return { file: given, isNamed: true };
-  const file = readVariable(env, "LOOM_KB") ?? join(dirname(findStore(env)), "knowledge.db");
-  return { file, isNamed: false };
+  return { file: findKnowledgeBase(env), isNamed: false };
 }
 
 /** Opens it to read. The default one is made, with the handbook, where there is none. */
@@ -82,11 +81,10 @@ function describeTrouble(file: string, error: unknown): unknown {
 }
 
 const ANOTHER = "name another one with `--kb FILE` or $LOOM_KB";
+const ANEW = `move it away, and a new one is made, to which \`loom kb add\` adds your documents again; or ${ANOTHER}`;
 const TROUBLE: { readonly [code: string]: readonly [what: string, wayOut: string] } = {
-  store_corrupt: [
-    "is damaged, or no knowledge base",
-    `move it away, and a new one is made, to which \`loom kb add\` adds your documents again; or ${ANOTHER}`,
-  ],
+  store_corrupt: ["is damaged, or no knowledge base", ANEW],
+  store_older: ["was made by an older version of Loom", ANEW],
   store_newer: ["was made by a newer version of Loom", `use that version, or ${ANOTHER}`],
   store_read_only: ["cannot be written", `let this user write it and its folder, or ${ANOTHER}`],
   store_busy: ["is being written by somebody else for too long", "try again later"],

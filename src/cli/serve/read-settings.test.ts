@@ -114,7 +114,8 @@ describe("settings", () => {
     ],
     [["--hosts", "a b"], {}, "--hosts: a b is not a list of hosts, with commas between"],
     [["--grace", "soon"], {}, "--grace: soon is not a time as 500ms, 15s or 10m, or 0 for none"],
-    [["--max-body", "-1"], {}, "`--max-body` needs a value | `loom serve --help` lists what it takes"],
+    [["--max-body", "-1"], {}, "--max-body: -1 is not a size as 64KB or 10MB"],
+    [["--max-body", "--port", "1"], {}, "`--max-body` needs a value | `loom serve --help` lists what it takes"],
     [["--max-body", "0"], {}, "--max-body: 0 is not a size as 64KB or 10MB"],
     [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an address that begins with http:// or https://"],
     [[], { LOOM_ALLOW_FETCH: "maybe" }, "LOOM_ALLOW_FETCH: maybe is not true or false"],
@@ -164,6 +165,34 @@ describe("settings", () => {
     expect(describeSettings(address, 100)).toContain("https://hidden@models.example/v1");
     chmodSync(file, 0o644);
     expect(read(["--config", file]).warnings).toEqual([expect.stringContaining(`chmod 600 ${file}`)]);
+  });
+
+  it("that are misspelt in the environment are told of, with what was probably meant", () => {
+    const { warnings } = read([], {
+      LOOM_POTR: "1",
+      LOOM_WHOLLY_DIFFERENT: "1",
+      LOOM_HOTS: " ",
+      LOOM_LONG: "1",
+      LOOM_PORT: "1",
+      LOOM_KB: "none",
+      PORT: "1",
+    });
+    expect(warnings).toEqual([
+      "LOOM_POTR is no setting and is ignored: did you mean LOOM_PORT?",
+      "LOOM_WHOLLY_DIFFERENT is no setting and is ignored: `loom serve --help` lists all",
+    ]);
+  });
+
+  it("are printed as they are in force where the environment decides", () => {
+    const env = { XDG_DATA_HOME: "/data" };
+    const printed = describeSettings(read([], env), 120, env);
+    expect(printed).toMatch(/^ {2}store +\/data\/loom\/loom\.db {2}\(default\)$/m);
+    expect(printed).toMatch(/^ {2}kb +\/data\/loom\/knowledge\.db {2}\(default\)$/m);
+    expect(describeSettings(read(["--kb", "none"], env), 120, env)).toMatch(/^ {2}kb +none {2}\(--kb\)$/m);
+    const table = settingsTable();
+    expect(table).toMatch(/^\| `store` .*\| `~\/\.local\/share\/loom\/loom\.db` \|/m);
+    expect(table).toMatch(/^\| `kb` .*\| `knowledge\.db` beside the default store \|/m);
+    expect(usageOf(SERVE, 400)).toContain("(default knowledge.db beside the default store); LOOM_KB");
   });
 
   it("are printed with where they come from", () => {

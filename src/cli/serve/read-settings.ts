@@ -46,7 +46,7 @@ export function readSettings(parsed: ParsedCommand, env: Environment = process.e
     values: values as unknown as Settings,
     sources: sources as ReadSettings["sources"],
     file,
-    warnings: file === undefined ? [] : findOpenSecrets(file, written),
+    warnings: [...(file === undefined ? [] : findOpenSecrets(file, written)), ...findUnknownVariables(env)],
   };
 }
 
@@ -116,6 +116,34 @@ function parseFile(file: string): unknown {
 function findLine(content: string, error: unknown): string | undefined {
   const position = /position (?<at>\d+)/.exec(String(error))?.groups?.["at"];
   return position === undefined ? undefined : String(content.slice(0, Number(position)).split("\n").length);
+}
+
+/** What is read elsewhere: the file itself, and what the tests of a checkout are told. */
+const OTHER_VARIABLES: ReadonlySet<string> = new Set([
+  "LOOM_CONFIG",
+  "LOOM_NODE_RERUN",
+  "LOOM_LONG",
+  "LOOM_LOG",
+  "LOOM_FIXTURE",
+  "LOOM_CHROMIUM",
+  "LOOM_SHOT",
+]);
+const MAX_UNKNOWN = 10;
+
+/** Told and no more: the environment is not ours alone, as the file is. */
+function findUnknownVariables(env: Environment): readonly string[] {
+  const known = SETTING_KEYS.map(variableOf);
+  const unknown = Object.keys(env).filter(
+    (name) => /^LOOM_/i.test(name) && readVariable(env, name) !== undefined && !known.includes(name),
+  );
+  return unknown
+    .filter((name) => !OTHER_VARIABLES.has(name))
+    .slice(0, MAX_UNKNOWN)
+    .map((name) => {
+      const nearest = findNearest(name.slice(5), SETTING_KEYS);
+      const hint = nearest === undefined ? "`loom serve --help` lists all" : `did you mean ${variableOf(nearest)}?`;
+      return `${name.slice(0, 60)} is no setting and is ignored: ${hint}`;
+    });
 }
 
 /** Others on this machine must not read a key. */

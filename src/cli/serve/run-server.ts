@@ -36,14 +36,28 @@ export async function runServer(settings: Settings, terminal: Terminal): Promise
     return await serve(settings, terminal);
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    throw new CliError(nameSettings(error.message), HINTS[error.code]);
+    const setting = BLAMED[error.code];
+    throw new CliError(
+      `${setting === undefined ? "" : `${setting}: `}${nameSettings(error.message)}`,
+      HINTS[error.code],
+    );
   }
 }
+
+/** Whose value is to blame, where the message does not say so. */
+const BLAMED: { readonly [code: string]: SettingKey } = {
+  unknown_model: "model",
+  missing_key: "model",
+  mcp_failed: "mcp",
+};
 
 const HINTS: { readonly [code: string]: string } = {
   listen_failed: "choose another address with `--host` and `--port`, or LOOM_HOST and LOOM_PORT",
   store_read_only: "choose another store with `--store FILE` or LOOM_STORE",
   store_failed: "choose another store with `--store FILE` or LOOM_STORE",
+  unknown_model: "choose another with `--model` or LOOM_MODEL; `--base-url` or LOOM_BASE_URL say where a provider is",
+  missing_key: "LOOM_API_KEY does as well",
+  mcp_failed: "choose another file with `--mcp` or LOOM_MCP",
 };
 
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
@@ -136,8 +150,9 @@ function openLog(store: string, { maxBodyBytes, maxFrameBytes }: ServerLimits): 
 /** Users see the id alone. */
 function createReporter(logger: LoggerLike, isDebug: boolean): (error: unknown, errorId: string) => void {
   return (error, errorId) => {
-    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-    logger.error({ error_id: errorId, error: name, ...(isDebug ? { stack } : {}) }, message);
+    const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error));
+    const why = cause instanceof Error ? { cause: cause.message } : {};
+    logger.error({ error_id: errorId, error: name, ...why, ...(isDebug ? { stack } : {}) }, message);
   };
 }
 

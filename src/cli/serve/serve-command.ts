@@ -1,13 +1,14 @@
 /** What `loom serve` takes, from the settings; and the settings as a table, for the docs and for `--print-config`. */
 import type { Command, Option } from "../command.ts";
 import { listRows } from "../command.ts";
+import type { Environment } from "../find-store.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import type { Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
 
 function describeSetting(key: SettingKey): Option {
   const { kind, about } = SETTINGS[key] as Setting<unknown>;
-  const fallback = showFallback(key);
+  const fallback = showFallback(key).replaceAll("`", "");
   const notes = [
     ...(kind.placeholder === "WORD" ? [kind.form] : []),
     ...(fallback === "" || fallback === "on" || fallback === "off" ? [] : [`default ${fallback}`]),
@@ -18,11 +19,13 @@ function describeSetting(key: SettingKey): Option {
   return kind.placeholder === undefined ? { about: text } : { value: kind.placeholder, about: text };
 }
 
-/** Empty where there is none, and `about` says what then. */
+/** In Markdown. Empty where there is none, and `about` says what then. */
 function showFallback(key: SettingKey): string {
-  const { kind, fallback } = SETTINGS[key] as Setting<unknown>;
-  if (typeof fallback === "boolean") return fallback ? "on" : "off";
-  return fallback === undefined ? "" : kind.show(fallback);
+  const { kind, fallback, standIn } = SETTINGS[key] as Setting<unknown>;
+  if (standIn !== undefined) return standIn.words;
+  if (typeof fallback === "boolean") return fallback ? "`on`" : "`off`";
+  const shown = fallback === undefined ? "" : kind.show(fallback);
+  return shown === "" ? "" : `\`${shown}\``;
 }
 
 const FLAGS = SETTING_KEYS.flatMap((key) => {
@@ -61,10 +64,14 @@ export const SERVE: Command = {
 };
 
 /** One line for each setting: its name, its value, and its source. */
-export function describeSettings({ values, sources, file }: ReadSettings, width: number): string {
+export function describeSettings(
+  { values, sources, file }: ReadSettings,
+  width: number,
+  env: Environment = process.env,
+): string {
   const rows = SETTING_KEYS.map((key) => {
-    const { kind, isSecret = false } = SETTINGS[key] as Setting<unknown>;
-    const value = values[key];
+    const { kind, isSecret = false, standIn } = SETTINGS[key] as Setting<unknown>;
+    const value = values[key] ?? standIn?.find(env);
     const shown = value === undefined ? "-" : isSecret ? "(hidden)" : kind.show(value);
     return { name: key, about: `${shown === "" ? '""' : shown}  (${describeSource(key, sources[key], value, file)})` };
   });
@@ -99,7 +106,7 @@ export function settingsTable(): string {
       flag === undefined ? "none: a secret" : `\`--${flag}\``,
       `\`${variableOf(key)}\``,
       setting.kind.form,
-      showFallback(key) === "" ? "none" : `\`${showFallback(key)}\``,
+      showFallback(key) === "" ? "none" : showFallback(key),
       setting.about,
     ];
     lines.push(`| ${cells.join(" | ")} |`);

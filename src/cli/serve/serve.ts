@@ -8,11 +8,11 @@ const WIDEST = 120;
 
 export async function serve(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const read = readSettings(parsed);
+  for (const warning of read.warnings) terminal.warn(warning);
   if (parsed.options["print-config"] === true) {
     await terminal.write(describeSettings(read, Math.min(terminal.columns ?? WIDEST, WIDEST)));
     return 0;
   }
-  for (const warning of read.warnings) terminal.warn(warning);
   const { runServer } = await import("./run-server.ts");
   return runServer(read.values, terminal);
 }

@@ -3,6 +3,7 @@
  * file); it is read in one way. It knows no setting by name.
  */
 import { describeValue } from "../../protocol/index.ts";
+import type { Environment } from "../find-store.ts";
 
 export interface SettingKind<T> {
   /** What stands for the value in the usage text; absent for a switch. */
@@ -24,6 +25,8 @@ export interface Setting<T> {
   readonly about: string;
   /** Undefined: there is none, and what that means is said by `about`. */
   readonly fallback: T | undefined;
+  /** What is in force where there is none, and the environment decides: in words, and as it is here. */
+  readonly standIn?: { readonly words: string; find(env: Environment): string };
   /** Never taken from a flag, where everybody sees it, and never shown. */
   readonly isSecret?: boolean;
   readonly group: string;

@@ -6,6 +6,7 @@
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/server-limits.ts";
+import { findKnowledgeBase, findStore } from "../find-store.ts";
 import {
   bytes,
   chooseOf,
@@ -119,11 +120,10 @@ export const SETTINGS = {
     "proxies whose X-Forwarded-* headers are believed: addresses, ranges, or loopback",
   ),
 
-  store: defineOpen(
-    STORE,
-    path,
-    "where sessions are kept (default ~/.local/share/loom/loom.db); blobs lie beside it, in FILE-blobs",
-  ),
+  store: {
+    ...defineOpen(STORE, path, "where sessions are kept; blobs lie beside it, in FILE-blobs"),
+    standIn: { words: "`~/.local/share/loom/loom.db`", find: findStore },
+  },
   "retention-age": defineOpen(STORE, duration, "forget runs that ended longer ago than this (default: keep all)"),
   "retention-bytes": defineOpen(STORE, bytes, "forget the oldest runs beyond this size of all (default: keep all)"),
   "retention-every": define(STORE, timer, 600_000, "how often to look for what is to be forgotten"),
@@ -140,11 +140,10 @@ export const SETTINGS = {
   workspace: defineOpen(AGENTS, path, "folder whose files may be read, and with consent written"),
   mcp: defineOpen(AGENTS, path, "MCP servers to use, as `mcpServers` in a JSON file"),
   "allow-fetch": define(AGENTS, toggle, false, "let agents fetch public web pages"),
-  kb: defineOpen(
-    AGENTS,
-    pathOrNone,
-    "knowledge base to search (default knowledge.db beside the default store), or none",
-  ),
+  kb: {
+    ...defineOpen(AGENTS, pathOrNone, "knowledge base to search, or none"),
+    standIn: { words: "`knowledge.db` beside the default store", find: findKnowledgeBase },
+  },
   images: define(AGENTS, toggle, true, "fetch https images for the page, which may not load them itself"),
 
   heartbeat: limit("heartbeat", durationOrNone, "a sign of life in streams that are silent"),

@@ -95,7 +95,7 @@ describe("the file", () => {
     db.close();
   });
 
-  it("refuses what is no base, what is damaged, and what is of a newer version", async () => {
+  it("refuses what is no base, what is damaged, and what is of another version", async () => {
     const file = join(folder, "kb.db");
     writeFileSync(file, "This is no database, but it is long enough to be taken for one.".repeat(200));
     await expect(openKnowledgeBase(file)).rejects.toMatchObject({ code: "store_corrupt" });
@@ -109,8 +109,13 @@ describe("the file", () => {
     await expect(openSqliteLog(newer)).rejects.toMatchObject({ code: "store_corrupt" });
     const db = new DatabaseSync(newer);
     db.exec("PRAGMA user_version = 99");
-    db.close();
     await expect(openKnowledgeBase(newer)).rejects.toMatchObject({ code: "store_newer" });
+    db.exec("PRAGMA user_version = 1");
+    db.close();
+    await expect(openKnowledgeBase(newer)).rejects.toMatchObject({
+      code: "store_older",
+      message: expect.stringContaining("add the documents again") as string,
+    });
   });
 
   it("says that it is closed, and that an option is wrong", async () => {

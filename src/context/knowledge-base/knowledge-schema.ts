@@ -1,6 +1,7 @@
 /**
  * The tables of a knowledge base, and how its file is opened. Like a store it says which version it has, and a version
- * this code does not know is refused. How terms are read is a part of the version: a change of it is a new one.
+ * this code does not know is refused, an older one too: the documents are still where they came from, and are read again.
+ * How terms are read is a part of the version: a change of it is a new one, as is any change of the tables.
  */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -14,7 +15,7 @@ import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
 /** "LOKB", so that neither a store nor another program's database is taken for a base. */
 const APPLICATION_ID = 0x4c_4f_4b_42;
-const VERSION = 1;
+const VERSION = 2;
 /** How often a file is tried that another process is just making. */
 const RETRY_MS = 25;
 /** How long SQLite itself waits for another process, and nothing else goes on; after it we wait and let others go on. */
@@ -114,6 +115,12 @@ function assertOurs(db: DatabaseSync, file: string): void {
     throw new LoomError(
       "store_newer",
       `the knowledge base has version ${version}, this program knows versions up to ${VERSION}: use a newer one`,
+      { version, known: VERSION },
+    );
+  if (version < VERSION)
+    throw new LoomError(
+      "store_older",
+      `the knowledge base has version ${version}, this program needs version ${VERSION}: move the file away, and add the documents again`,
       { version, known: VERSION },
     );
 }

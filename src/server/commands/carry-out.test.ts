@@ -3,7 +3,7 @@ import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { carryOut, type CommandHost, type RunCommand } from "./carry-out.ts";
+import { awaitWritten, carryOut, type CommandHost, type RunCommand } from "./carry-out.ts";
 import { CommandDesk } from "./command-desk.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 
@@ -48,6 +48,28 @@ describe("the order of commands", () => {
     controller.abort();
     await waits;
     await session.close();
+  });
+});
+
+describe("a message whose files are looked up", () => {
+  it("keeps its place, and is there for what comes after it", async () => {
+    const log = new MemoryLog();
+    const gate = Promise.withResolvers<void>();
+    const get = async (_session: string, blobId: string) => {
+      await gate.promise;
+      return { blobId, mediaType: "image/png", bytes: 1, name: undefined, createdAt: 0 };
+    };
+    const host = { log, blobs: { get }, beginMs: 0, commands: { timeoutMs: 0 } } as unknown as CommandHost;
+    const answers = [
+      carryOut(host, say("1", "Look", { attachments: [{ blob_id: "b" }], run_id: "mine" })),
+      carryOut(host, say("2", "And?")),
+      carryOut(host, { type: "cancel", id: "3", session: "s", run_id: "mine" }),
+    ];
+    const written = awaitWritten(log, "s");
+    gate.resolve();
+    await written;
+    expect((await log.listPending("s")).map(({ commandId }) => commandId)).toEqual(["1", "2", "3"]);
+    expect((await Promise.all(answers)).map(({ type }) => type)).toEqual(["ack", "ack", "ack"]);
   });
 });
 
@@ -176,6 +198,19 @@ describe("a message", () => {
     await session.idle();
     const { records } = await log.read("s", { after: 0, limit: 1 });
     expect(records[0]?.event).toMatchObject({ ...given, message: "A", source: "stream" });
+    await session.close();
+  });
+
+  it.each(["", " \n\t"])("is refused at once where it says nothing: %j", async (text) => {
+    const log = new MemoryLog();
+    const { session, run } = await openLive(log);
+    const refused = await carryOut({ log }, say("1", text, { when_busy: "interrupt" }));
+    expect(refused).toMatchObject({ type: "refusal", code: "invalid_command" });
+    expect((await log.getRun("s", run.runId))?.status).toBe("live");
+    expect(await carryOut({ log }, say("1", text, { session: "new" }))).toMatchObject({ code: "invalid_command" });
+    expect(await log.getSession("new")).toBeUndefined();
+    const attachments = [{ blob_id: "b" }];
+    expect(await carryOut({ log }, say("2", text, { attachments }))).toMatchObject({ type: "ack" });
     await session.close();
   });
 

@@ -52,6 +52,11 @@ function deskOf(log: Log): CommandDesk {
   return desk;
 }
 
+/** Resolves when all that was asked of the session so far is written down, or refused. */
+export function awaitWritten(log: Log, session: string): Promise<void> {
+  return deskOf(log).awaitLine(session);
+}
+
 /** Never rejects. Those of one session are written down in the order of the calls; answers come in any order. */
 export async function carryOut(host: CommandHost, given: ControlCommand): Promise<Answer> {
   const { log } = host;
@@ -103,10 +108,11 @@ function send(host: CommandHost, command: Command, timeoutMs?: number): Promise<
 async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> {
   const { log, attend, beginMs = BEGIN_MS } = host;
   const { session, message } = command;
-  const asked = await toMessage(host, command);
-  // Before anything is made or cancelled for it.
-  assertCommand(asked, log.limits);
-  const cancel = await deskOf(log).inTurn(session, async () => {
+  const { asked, cancel } = await deskOf(log).inTurn(session, async () => {
+    // In its turn already: what comes after it must not pass while its files are looked up.
+    const asked = await toMessage(host, command);
+    // Before anything is made or cancelled for it.
+    assertCommand(asked, log.limits);
     const info = await log.getSession(session);
     const isNew = info === undefined || (await log.getCommand(session, asked.commandId)) === undefined;
     // Asked again it is what it was, even if the agent is gone or somebody else is busy by now.
@@ -119,7 +125,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> 
     await log.submit(asked);
     // One that was refused names nothing.
     if (info !== undefined && title !== undefined) await log.renameSession(session, title, { onlyUntitled: true });
-    return first;
+    return { asked, cancel: first };
   });
   attend?.(session);
   if (cancel !== undefined) await send(host, cancel);
@@ -133,7 +139,10 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> 
 /** What is written down of a message. Who asks again must ask for the same: `when_busy` is about the moment. */
 async function toMessage({ blobs }: CommandHost, command: RunCommand): Promise<Command> {
   const { id, session, type: _type, when_busy: _whenBusy, ...given } = command;
-  const { context, attachments = [], run_id = deriveRunId(session, id) } = given;
+  const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
+  // As agents have it: a file alone says something.
+  if (message.trim() === "" && attachments.length === 0)
+    throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
   if (context !== undefined) {
     const bytes = Buffer.byteLength(JSON.stringify(context));
     if (bytes > MAX_CONTEXT_BYTES)

@@ -19,4 +19,9 @@ export class CommandDesk {
     });
     return done;
   }
+
+  /** Resolves when all that came so far for this session is through. Takes no place in the line. */
+  awaitLine(session: string): Promise<void> {
+    return this.#lines.get(session) ?? Promise.resolve();
+  }
 }

@@ -30,7 +30,12 @@ describe("a chat", () => {
     expect(messages.map(({ metadata }) => metadata.sequence)).toEqual(messages.map((_, index) => index));
     expect(new Set(messages.map(({ metadata }) => metadata.request_id)).size).toBe(1);
     const types = messages.map(({ type }) => type);
-    expect(types).toContain("tool_call_start");
+    expect(messages.find(({ type }) => type === "tool_call_start")?.data).toEqual({
+      tool_id: "t1",
+      tool_name: "add",
+      description: "Adds two numbers.",
+      arguments: { a: 1, b: 2 },
+    });
     expect(types).toContain("tool_call_end");
     expect(types.at(-1)).toBe("session_end");
     expect(messages.at(-1)?.data["status"]).toBe("completed");
@@ -97,6 +102,8 @@ describe("a chat", () => {
     const refuse = (body: unknown, status: number, headers = {}) => ask("POST", "/api/chat", body, { status, headers });
     expect(await refuse({ session_id: "s" }, 400)).toMatchObject({ type: "refusal", code: "invalid_request" });
     expect(await refuse({ content: 1 }, 400)).toMatchObject({ code: "invalid_request" });
+    for (const content of ["", " \n"])
+      expect(await refuse({ content }, 400)).toMatchObject({ code: "invalid_command", message: "`content` is empty" });
     expect(await refuse({ content: "x", agent: "nobody" }, 404)).toMatchObject({ code: "unknown_agent" });
     const cursor = { "last-event-id": "2.AAAAAAAA.1" };
     expect(await refuse({ content: "x" }, 400, cursor)).toMatchObject({ code: "invalid_request" });

@@ -38,7 +38,8 @@ const chat = defineOperation<"Nothing", "Chat">({
       await core.authorize({ asker: call.asker, action: "sessions.read", session: session_id });
       return goOn(core, call, session_id, cursor);
     }
-    if (content === undefined || content === "") throw new LoomError("invalid_request", "`content` is missing");
+    if (content === undefined) throw new LoomError("invalid_request", "`content` is missing");
+    if (content.trim() === "") throw new LoomError("invalid_command", "`content` is empty");
     const key = readKey(call.request);
     const session = session_id ?? deriveSessionId(key);
     await core.authorize({ asker: call.asker, action: "runs.start", session });

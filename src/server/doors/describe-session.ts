@@ -9,7 +9,8 @@ export function describeSession(info: SessionInfo): Session {
     session_id: sessionId,
     ...(title === undefined ? {} : { title }),
     created_at: createdAt,
-    updated_at: updatedAt,
+    // The runs of one that was forked or imported are older than itself.
+    updated_at: Math.max(createdAt, updatedAt),
     first_event_id: firstId,
     last_event_id: lastId,
     bytes,

@@ -32,9 +32,9 @@ async function setStage({ log = new MemoryLog(), script = [], ...limits }: Stage
     await log.close();
   };
   onTestFinished(close);
-  const upload = (session: string, query = "", type = "application/x-ndjson"): Upload => {
+  const upload = (session: string, query = "", type = "application/x-ndjson", more = {}): Upload => {
     const url = `${server.url}/v1/sessions/${session}/ingest${query}`;
-    const request = openRequest(url, { method: "POST", headers: { "content-type": type } });
+    const request = openRequest(url, { method: "POST", headers: { "content-type": type, ...more } });
     request.on("error", () => undefined);
     onTestFinished(() => void request.destroy());
     request.flushHeaders();
@@ -92,6 +92,17 @@ test("framing and dialect are told from the body where nobody says them", async 
   asEvents.request.end(RUN.map((frame) => encodeSse({ data: JSON.stringify(frame) })).join(""));
   expect(await asEvents.answer).toMatchObject({ status: 201, body: { frames: 6 } });
   expect(await runs("b")).toMatchObject([{ status: "completed" }]);
+});
+
+test("a body that was packed for the way is refused, not read", async () => {
+  const { upload, log } = await setStage();
+  const packed = upload("a", "", "application/x-ndjson", { "content-encoding": "gzip" });
+  packed.request.end(lines(RUN));
+  expect(await packed.answer).toMatchObject({
+    status: 415,
+    body: { code: "unsupported", details: { header: "content-encoding" } },
+  });
+  expect(await log.getSession("a")).toBeUndefined();
 });
 
 test("the first frame that breaks a must ends it while the sender is still sending", async () => {
@@ -158,6 +169,16 @@ test("a body that ends in the middle of a run ends the run", async () => {
   const ended = [{ run_id: "r1", status: "error", code: "stream_cut" }];
   expect(await answer).toMatchObject({ status: 201, body: { frames: 3, runs: ended } });
   expect(await runs("s")).toMatchObject([{ status: "error", code: "stream_cut" }]);
+});
+
+test("a body without a record is refused, and makes no session", async () => {
+  const { log, upload } = await setStage();
+  for (const body of ["", "\n", '{"type":"run_st']) {
+    const { request, answer } = upload("s", "?dialect=loom");
+    request.end(body);
+    expect(await answer).toMatchObject({ status: 422, body: { code: "ingest_invalid" } });
+    expect(await log.getSession("s")).toBeUndefined();
+  }
 });
 
 test("messages that come meanwhile are answered afterwards", async () => {

@@ -25,7 +25,7 @@ export const ingestRun = defineOperation({
   tag: "ingest",
   summary: "Streams a foreign agent's run into a session",
   description:
-    "The body is a stream of frames in one dialect, as server-sent events or one JSON object a line. It is checked and written as it comes, and whoever follows the session sees it. The first frame that breaks a must is refused with its line and rule (`ingest_invalid`); what came before is kept, and its run ends as an error. A body that stops in the middle of a run ends it as `stream_cut`.",
+    "The body is a stream of frames in one dialect, as server-sent events or one JSON object a line. It is checked and written as it comes, and whoever follows the session sees it. The first frame that breaks a must is refused with its line and rule (`ingest_invalid`); what came before is kept, and its run ends as an error. A body that stops in the middle of a run is taken: the run ends as `stream_cut`, and what was left open is among the warnings. A body without a record is refused (`ingest_invalid`), and makes no session.",
   params: { id: "Session; made if there is none" },
   query: "IngestQuery",
   takes: ["application/x-ndjson", "text/event-stream", "*/*"],
@@ -35,18 +35,20 @@ export const ingestRun = defineOperation({
     408: { about: "The sender was silent for too long: `request_timeout`", shape: "Refusal" },
     409: { about: "A run is live, or somebody else writes the session", shape: "Refusal" },
     413: { about: "The body is too large: `body_too_large`", shape: "Refusal" },
-    422: { about: "A frame breaks a must: `ingest_invalid`, with `line`, `rule` and `accepted`", shape: "Refusal" },
+    422: {
+      about: "A frame breaks a must, or there is no record: `ingest_invalid`, with `line`, `rule` and `accepted`",
+      shape: "Refusal",
+    },
   },
   async handle(core, call) {
     const { id = "" } = call.params;
     const { body } = call.request;
-    if (body === null) throw new LoomError("invalid_request", "there is no frame in the body");
     const gone = watchEnd(core, call);
     try {
       const ingested = await ingestStream({
         log: core.log,
         sessionId: id,
-        body,
+        body: body ?? new Blob().stream(),
         dialect: readDialect(call.query),
         framing: readFraming(call),
         whenTaken: call.query.when_taken,

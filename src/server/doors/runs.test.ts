@@ -161,6 +161,8 @@ describe("a message that is no good", () => {
     const refuse = (body: unknown, status: number, headers = {}) =>
       ask("POST", "/v1/sessions/s/runs", body, { status, headers });
     expect(await refuse({}, 400)).toMatchObject({ code: "invalid_request", details: { path: "message" } });
+    for (const message of ["", "  \n"])
+      expect(await refuse({ message }, 400)).toMatchObject({ code: "invalid_command" });
     expect(await refuse({ message: "x", when_busy: "now" }, 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ message: "x" }, 400, { "idempotency-key": "k".repeat(257) })).toMatchObject({
       code: "invalid_name",

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { gather, makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { setServerStage } from "../../../test/server/stage.ts";
+import { openSession } from "../../engine/index.ts";
 import { exportSession, MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ForkedSession } from "../api/shapes.generated.ts";
@@ -166,6 +167,40 @@ describe("a fork", () => {
     expect(await log.listSessions()).toHaveLength(2);
     // The same key for something else is something else.
     await ask("POST", "/v1/sessions", undefined, { status: 201, headers });
+  });
+
+  it("asked for again with its key has the same checkpoint, also by name, with values, and when it went on", async () => {
+    const { ask, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r", { steps: 3 }));
+    const headers = { "idempotency-key": "k" };
+    const again = (body: unknown, status: number, given = headers) =>
+      ask("POST", "/v1/sessions/s/fork", body, { status, headers: given });
+    for (const body of [{ after_event: 10 }, { checkpoint_id: "r-1", session_id: "t", state: { n: 7 } }]) {
+      const first = await again(body, 201);
+      const { session_id: id, checkpoint_id, created_at, updated_at } = first as unknown as ForkedSession;
+      expect(updated_at).toBeGreaterThanOrEqual(created_at);
+      // Goes on, to another checkpoint.
+      const session = await vi.waitFor(() => openSession(log, id), { interval: 5 });
+      const run = await session.startRun();
+      await run.emit({
+        type: "checkpoint",
+        checkpoint_id: "later",
+        timestamp: "2026-01-01T00:00:00Z",
+        step: 0,
+        state: {},
+      });
+      await run.finish();
+      await session.close();
+      expect(await again(body, 200)).toMatchObject({ session_id: id, checkpoint_id });
+    }
+    expect(await again({ after_event: 14 }, 409)).toMatchObject({ code: "command_conflict" });
+    const named = { checkpoint_id: "r-1", session_id: "t" };
+    for (const other of [named, { ...named, state: { n: 8 } }, { ...named, checkpoint_id: "r-0" }])
+      expect(await again(other, 409)).toMatchObject({ code: "session_exists" });
+    await ask("POST", "/v1/sessions/s/fork", { ...named, state: { n: 7 } }, { status: 409 });
+    await log.createSession("u");
+    await again({ checkpoint_id: "r-1", session_id: "u" }, 409);
+    expect(await log.listSessions()).toHaveLength(4);
   });
 
   it("is refused where it names no place, two, or one that is not there", async () => {

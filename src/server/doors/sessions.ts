@@ -1,22 +1,21 @@
 /** Sessions over HTTP: made, listed, searched, renamed, deleted, forked, exported. */
 import { randomUUID } from "node:crypto";
-import { exportSession, forkSession, type ForkedSession, type Log, type SessionInfo } from "../../log/index.ts";
+import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import type { ForkSession, SessionList } from "../api/shapes.generated.ts";
+import type { SessionList } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfSession } from "./addresses.ts";
 import { ask, KEY_HEADER, readKey } from "./command-door.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
+import { forkOnce } from "./fork-once.ts";
 import { cutPage, describeRun, describeSession, readPage } from "./describe-session.ts";
 
 /** Of a session's own page. */
 const LATEST_RUNS = 20;
-/** Checkpoints of subgraphs that are passed over to find one of the graph itself. */
-const MAX_PASSED_OVER = 100;
 
 const ID = { id: "Id of the session" } as const;
 
@@ -158,52 +157,23 @@ const fork = defineOperation<"Nothing", "ForkSession">({
   body: "ForkSession",
   action: "sessions.read",
   answers: {
-    200: { about: "It was made before, by this key, and is as it is now", shape: "ForkedSession" },
+    200: { about: "It was made before, by this key, from this checkpoint; it is as it is now", shape: "ForkedSession" },
     201: { about: "The new session", shape: "ForkedSession" },
   },
   async handle(core, { request, asker, params: { id = "" }, body }) {
-    // No other fork has this name: who finds it there has asked before.
     const to = body.session_id ?? deriveSessionId(JSON.stringify(["fork", id, readKey(request)]));
     await core.authorize({ asker, action: "sessions.create", session: to });
-    const before = body.session_id === undefined ? await findFork(core.log, to) : undefined;
-    const made = before ?? (await forkAt(core.log, id, to, body));
+    const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
+    const { made, isNew } = await forkOnce(core.log, id, to, body, isKeyed);
     // Whoever made it may have been cut off here.
-    await copyBlobs(core, id, to, before === undefined);
+    await copyBlobs(core, id, to, isNew);
     // Its run is live there, and somebody has to go on with it.
     core.runs.attend(to);
     const headers = { location: addressOfSession(core, to) };
     const answer = { ...describeSession(made), checkpoint_id: made.checkpointId };
-    return Response.json(answer, { status: before === undefined ? 201 : 200, headers });
+    return Response.json(answer, { status: isNew ? 201 : 200, headers });
   },
 });
-
-/** With the latest of its checkpoints. */
-async function findFork(log: Log, to: string): Promise<ForkedSession | undefined> {
-  const info = await log.getSession(to);
-  if (info === undefined) return undefined;
-  const [latest] = await log.listLandmarks(to, "checkpoint", 1);
-  return { ...info, checkpointId: latest?.key ?? "" };
-}
-
-async function forkAt(log: Log, from: string, to: string, asked: ForkSession): Promise<ForkedSession> {
-  const { checkpoint_id: checkpointId, after_event: eventId, title, state } = asked;
-  const options = { from, to, ...(title === undefined ? {} : { title }), ...(state === undefined ? {} : { state }) };
-  if ((checkpointId === undefined) === (eventId === undefined))
-    throw new LoomError("invalid_request", "a fork names either `checkpoint_id` or `after_event`");
-  if (checkpointId !== undefined) return forkSession(log, { ...options, checkpointId });
-  await findSession(log, from);
-  for (const { key } of await log.listLandmarks(from, "checkpoint", MAX_PASSED_OVER, (eventId ?? 0) + 1)) {
-    try {
-      return await forkSession(log, { ...options, checkpointId: key });
-    } catch (error) {
-      // It is of a subgraph, from which nobody can go on; nothing was copied yet.
-      if (!isLoomError(error, "unsupported")) throw error;
-    }
-  }
-  throw new LoomError("unknown_checkpoint", `session "${from}" has no checkpoint up to record ${eventId}`, {
-    session_id: from,
-  });
-}
 
 /** What the records of the new session speak of. Without all of it there is no new session. */
 async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string, isNew: boolean): Promise<void> {

@@ -8,6 +8,7 @@ import type { AnyOperation, ApiCall, NodeBindings } from "../api/operation.ts";
 import { API_FORMS, type ApiShapeName } from "../api/shapes.generated.ts";
 import type { Action, Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
+import { assertEncoding } from "./assert-encoding.ts";
 import { answerThrown, HttpRefusal, refuseRequest } from "./refuse-request.ts";
 import { readJsonBody } from "./read-json-body.ts";
 import { readQuery } from "./read-query.ts";
@@ -67,10 +68,11 @@ async function carryOutOperation(
   { asker, node }: Errand,
   params: { readonly [name: string]: string },
 ): Promise<Response> {
-  const { action, query, body } = operation;
+  const { action, query, body, takes } = operation;
   if (core.closing.aborted && BEGINNINGS.has(action))
     throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
   await core.authorize({ asker, action, session: params["id"] });
+  if (takes !== undefined) assertEncoding(request);
   const call: AnyCall = {
     request,
     url: asker.url,

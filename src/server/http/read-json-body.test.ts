@@ -46,6 +46,18 @@ describe("a body", () => {
     expect(await refusalOf(send('{"message":"hi"}', { "content-type": type }))).toEqual(["unsupported", 415]);
   });
 
+  it.each(["identity", "IDENTITY", ""])("may be said to come as it is: %j", async (encoding) => {
+    const headers = { "content-type": "application/json", "content-encoding": encoding };
+    expect(await send('{"message":"hi"}', headers)).toEqual({ message: "hi" });
+  });
+
+  it("is not unpacked", async () => {
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    const error: unknown = await send('{"message":"hi"}', headers).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ refused: { code: "unsupported" }, options: { status: 415 } });
+    expect((error as HttpRefusal).refused.message).toContain("`Content-Encoding: gzip`");
+  });
+
   it.each([
     ["", "the body is missing"],
     ["{", "the body is no JSON"],

@@ -7,6 +7,7 @@ import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
 import { isJsonObject, LoomError } from "../../protocol/index.ts";
 import type { NodeBindings } from "../api/operation.ts";
+import { assertEncoding } from "./assert-encoding.ts";
 import { HttpRefusal } from "./refuse-request.ts";
 
 export interface JsonBodyOptions {
@@ -46,6 +47,7 @@ function findParsed({ incoming }: NodeBindings): { readonly value: unknown } | u
 }
 
 async function readValue(request: Request, options: JsonBodyOptions): Promise<unknown> {
+  assertEncoding(request);
   const text = await readText(request, options);
   if (text.trim() === "" && !options.isRequired) return {};
   try {

@@ -56,9 +56,16 @@ test("no more is read than the log has taken, but for its backlog", async () => 
   expect(await going).toMatchObject({ frames: 102, runs: [{ status: "completed" }] });
 });
 
+/** What begins a stream of that dialect, and says nothing by itself. */
+const GREETING =
+  '{"type":"session_id","id":"m0","role":"assistant","session_id":"s1","conversation_id":"k1","tool_use_id":null,"content":"s1","toolName":null,"args":null,"result":null,"status":null,"error":null}\n';
+
 test("a body that is refused whole leaves no session behind", async () => {
   const log = new MemoryLog();
-  await expect(ingest(log, [])).rejects.toMatchObject({ code: "invalid_request" });
+  const nothing = { code: "ingest_invalid", details: { rule: "record-missing" } };
+  await expect(ingest(log, [])).rejects.toMatchObject(nothing);
+  const named = { dialect: DIALECTS.lumine };
+  await expect(ingest(log, [GREETING], named)).rejects.toMatchObject(nothing);
   const details = { rule: "dialect-unknown", line: 1 };
   await expect(ingest(log, ["what is this\n"])).rejects.toMatchObject({ code: "ingest_invalid", details });
   expect(await log.listSessions()).toEqual([]);

@@ -4,6 +4,8 @@
  *
  * Invariants:
  * - A frame that breaks a must of its dialect is not written, nor anything behind it; what came before stays.
+ * - A body that only ends too early breaks nothing, in whatever dialect: what it leaves open is told and ends as cut.
+ * - A body that says nothing leaves no session.
  * - Whatever happens, no run is left live, and nobody holds the session afterwards.
  * - No more is read than the log has taken, but for its backlog.
  */
@@ -77,7 +79,7 @@ class Intake {
   #dialect: Dialect | undefined;
   #warningCount = 0;
   #frames = 0;
-  #line = 0;
+  #line = 1;
 
   constructor(options: IngestOptions, stop: (reason: unknown) => void) {
     this.#options = options;
@@ -88,6 +90,7 @@ class Intake {
     this.#dialect = dialect;
     this.#check ??= createStreamCheck(dialect);
     this.#line = frame.line;
+    if (!frame.ok && frame.reason === "unfinished_event") return this.#warn(issueOfFraming(frame.reason, frame.detail));
     const { issues, records } = frame.ok
       ? this.#check.check(frame.text)
       : { issues: [issueOfFraming(frame.reason, frame.detail)], records: [] };
@@ -121,8 +124,12 @@ class Intake {
     return session;
   }
 
-  #weigh({ level, rule, message }: Issue): void {
-    if (level === "error") throw this.#refuse(rule, message);
+  #weigh(issue: Issue): void {
+    if (issue.level === "error") throw this.#refuse(issue.rule, issue.message);
+    this.#warn(issue);
+  }
+
+  #warn({ rule, message }: Issue): void {
     this.#warningCount++;
     if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push({ line: this.#line, rule, message });
   }
@@ -133,14 +140,16 @@ class Intake {
   }
 
   async finish(): Promise<Ingested> {
-    if (this.#dialect === undefined || this.#check === undefined)
-      throw new LoomError("invalid_request", "there is no frame in the body");
-    for (const issue of this.#check.end()) this.#weigh(issue);
-    await this.#session?.end(describe(streamCut()));
+    // Whatever its frames are: none of them says anything that could be kept.
+    if (this.#dialect === undefined || this.#check === undefined || this.#session === undefined)
+      throw this.#refuse("record-missing", "the body holds no record");
+    // How a dialect weighs a missing end is no matter here: the run says itself that it was cut.
+    for (const issue of this.#check.end()) this.#warn(issue);
+    await this.#session.end(describe(streamCut()));
     return {
       dialect: this.#dialect,
       frames: this.#frames,
-      runs: this.#session?.runs ?? [],
+      runs: this.#session.runs,
       warnings: this.#warnings,
       warningCount: this.#warningCount,
     };
@@ -149,18 +158,12 @@ class Intake {
   /** Ends what is live; the error to tell of. */
   async fail(error: unknown): Promise<unknown> {
     try {
-      // A stream that stops in the middle of a run, without a word, was cut, whatever its rules call that.
-      const isUnended = this.#check !== undefined && isLoomError(error, "ingest_invalid") && this.#isUnended(error);
-      await this.#session?.end(describe(isUnended ? streamCut() : error));
+      await this.#session?.end(describe(error));
     } catch (cause) {
       // What could not be written is ended by whoever opens the session next.
       this.#options.report?.(cause);
     }
     return error;
-  }
-
-  #isUnended({ details }: LoomError): boolean {
-    return details["rule"] === this.#dialect?.unended.name;
   }
 
   async close(): Promise<void> {

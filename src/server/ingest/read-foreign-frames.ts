@@ -71,8 +71,24 @@ async function* cutFrames(
     if (frames.length > 0) yield frames;
   }
   const last = decoder ?? open("ndjson");
-  const rest = decoder === undefined ? [...last.push(head), ...last.end()] : last.end();
+  const rest = [...(decoder === undefined ? last.push(head) : []), ...last.end().map(markCut)];
   if (rest.length > 0) yield rest;
+}
+
+/** A body may end without a line end; where it does so inside of an object, that was cut, as an event of the other framing. */
+function markCut(frame: FrameOutcome): FrameOutcome {
+  const isCut = frame.ok ? /^\s*\{/.test(frame.text) && !isJson(frame.text) : frame.reason === "invalid_utf8";
+  if (!isCut) return frame;
+  return { ok: false, reason: "unfinished_event", line: frame.line, detail: "the stream ended inside of a frame" };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function detect(frames: readonly FrameOutcome[]): Dialect {

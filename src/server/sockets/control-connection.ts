@@ -21,7 +21,7 @@ import {
   type UnsubscribeControl,
 } from "../../protocol/control/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
+import { awaitWritten, carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
 import type { Action } from "../guard/authorize.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { createStreams } from "../streams/create-streams.ts";
@@ -230,6 +230,9 @@ export class ControlConnection {
     const { type: _type, id, session, follow = true, ...place } = frame;
     const { signal } = subscription.stop;
     try {
+      // A message that was sent before may make the session.
+      await this.#allowed;
+      await awaitWritten(this.#options.log, session);
       await this.#options.authorize?.("sessions.read", session);
       const reader = await this.#streams.open(session, { ...place, dialect, follow, transport: "control", signal });
       if (reader === undefined || signal.aborted) {

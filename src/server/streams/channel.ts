@@ -71,6 +71,7 @@ export class Channel {
   #bytes = 0;
   #keptBytes = 0;
   #lastCursor: string | undefined;
+  #cursorBefore: string | undefined;
   #given = 0;
   #done: Promise<void> | undefined;
   /** Those that come while a part is given out, which they have. */
@@ -109,6 +110,11 @@ export class Channel {
   /** Of the last frame that came through it. */
   get lastCursor(): string | undefined {
     return this.#lastCursor;
+  }
+
+  /** Of the last frame of the chunk before the latest: for whoever was called and did not take that. */
+  get cursorBefore(): string | undefined {
+    return this.#cursorBefore;
   }
 
   get isEnded(): boolean {
@@ -243,6 +249,7 @@ export class Channel {
     const part: KeptPart = { after, upTo, chunk, mayEndRun, bytesBefore: this.#bytes };
     if (chunk !== undefined) {
       this.#given++;
+      this.#cursorBefore = this.#lastCursor;
       this.#lastCursor = chunk.cursor;
       this.#bytes += chunk.textBytes;
     }

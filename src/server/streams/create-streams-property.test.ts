@@ -186,7 +186,7 @@ describe("readers that come and go as they like", () => {
       }),
       { numRuns: LONG ? 3000 : 100, seed: 8 },
     );
-  }, 120_000);
+  }, 600_000);
 
   it("get, of a run, all of it and nothing else, and are told that this was all when it was", async () => {
     await fc.assert(
@@ -221,5 +221,5 @@ describe("readers that come and go as they like", () => {
       }),
       { numRuns: LONG ? 3000 : 40, seed: 8 },
     );
-  }, 120_000);
+  }, 600_000);
 });

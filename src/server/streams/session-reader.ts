@@ -146,7 +146,7 @@ export class SessionReader implements Reader, Follower {
       void this.#lookAtRun(part);
       return;
     }
-    if (!this.#mayGive(part)) this.#stepAside(part.after);
+    if (!this.#mayGive(part)) this.#stepAside(part.after, false);
     else if (!this.#give(part) && this.#end === undefined) this.#stepAside(part.upTo);
   }
 
@@ -239,9 +239,9 @@ export class SessionReader implements Reader, Follower {
   }
 
   /** Stays with the channel, and is called no more: it stands here. */
-  #stepAside(position: Position): void {
+  #stepAside(position: Position, hasTaken = true): void {
     const channel = this.#channel;
-    this.#last = this.#givenCursor();
+    this.#last = this.#givenCursor(hasTaken);
     this.#isCalled = this.#isLevel = false;
     this.#position = position;
     if (channel === undefined) return;
@@ -249,10 +249,12 @@ export class SessionReader implements Reader, Follower {
     this.#bytesWhenLevel = channel.bytes;
   }
 
-  #givenCursor(): string {
+  /** `hasTaken` is false where the channel's latest chunk is being given, and was not taken. */
+  #givenCursor(hasTaken = true): string {
     const channel = this.#channel;
-    if (!this.#isLevel || channel === undefined || channel.given === this.#givenBefore) return this.#last;
-    return this.#mayCut ? this.#last : (channel.lastCursor ?? this.#last);
+    if (!this.#isLevel || channel === undefined || this.#mayCut) return this.#last;
+    if (channel.given - (hasTaken ? 0 : 1) === this.#givenBefore) return this.#last;
+    return (hasTaken ? channel.lastCursor : channel.cursorBefore) ?? this.#last;
   }
 
   /** What it is given may be a part of what the channel gives. */

@@ -59,7 +59,8 @@ export function createMcpTool(
   // It answers only to those who come back later for the result.
   if (isJsonObject(execution) && execution["taskSupport"] === "required") return undefined;
   const said = isJsonObject(annotations) ? annotations : {};
-  const words = [description, title, said["title"]].find((text) => typeof text === "string" && text.trim() !== "");
+  const called = [title, said["title"]].find(saysSomething);
+  const words = saysSomething(description) ? description : (called ?? tool);
   const hints: McpToolHints = {
     server: server.name,
     tool,
@@ -68,7 +69,8 @@ export function createMcpTool(
   };
   return {
     name: giveName(tool),
-    description: shorten(typeof words === "string" ? words : tool, settings.maxDescriptionCharacters),
+    ...(called === undefined ? {} : { title: shorten(called, settings.maxDescriptionCharacters) }),
+    description: shorten(words, settings.maxDescriptionCharacters),
     inputSchema,
     timeoutMs: settings.timeoutMs,
     // None is to be run twice, not even one that only reads: what it shows would be shown twice.
@@ -88,6 +90,10 @@ export function createMcpTool(
         : { ...result, text: `${result.text}\n[${missed} of the images could not be shown]` };
     },
   };
+}
+
+function saysSomething(text: unknown): text is string {
+  return typeof text === "string" && text.trim() !== "";
 }
 
 function decide(approval: McpApproval, hints: McpToolHints, input: JsonObject): boolean | Promise<boolean> {

@@ -38,7 +38,7 @@ const TOOLS = {
   thousand: Array.from({ length: 1000 }, (_, n) => tool("t" + n)),
   odd: [tool("a b"), tool("a.b"), tool("same"), tool("same"), tool("x".repeat(200)), tool("y".repeat(300)), tool(""), null, 7, "tool",
     { name: "no-schema" }, tool("list", { inputSchema: { type: "array" } }), tool("big", { inputSchema: { type: "object", description: "d".repeat(100000) } }),
-    tool("words", { description: "w".repeat(10000) }), tool("reads", { annotations: { readOnlyHint: true } }), tool("kind", { annotations: { destructiveHint: false } }),
+    tool("words", { description: "w".repeat(10000) }), tool("reads", { title: "Read it", description: "Reads, and says so.", annotations: { readOnlyHint: true, title: "R" } }), tool("kind", { title: 7, annotations: { destructiveHint: false, title: "Be kind" } }),
     tool("later", { execution: { taskSupport: "required" } })],
 };
 const usual = [tool("say"), tool("die"), tool("hang"), tool("wait"), tool("parts"), tool("fail"), tool("progress"), tool("silent"), tool("told"), tool("stack"), tool("env")];

@@ -145,6 +145,9 @@ describe("tools that are declared in odd ways", () => {
     const find = (name: string): Tool | undefined => mcp.tools.find((tool) => tool.name === name);
     expect(find("odd__words")?.description).toHaveLength(2001);
     expect(find("odd__no-schema")).toMatchObject({ inputSchema: { type: "object" }, description: "no-schema" });
+    expect(find("odd__no-schema")).not.toHaveProperty("title");
+    expect(find("odd__reads")).toMatchObject({ title: "Read it", description: "Reads, and says so." });
+    expect(find("odd__kind")).toMatchObject({ title: "Be kind", description: "Be kind" });
     // Each is called by the name its server gave it.
     expect((await call(mcp, "odd__reads", { a: 1 })).text).toBe('said {"a":1}');
   });
