@@ -43,7 +43,7 @@ describeLog(
       return open(path, options);
     },
   },
-  { numRuns: 50 },
+  { numRuns: 30 },
 );
 
 test("what others did is looked for only where others did something, and then found", async () => {
