@@ -73,6 +73,7 @@ async function createOurs(isSocket: boolean, isStored: boolean): Promise<Contest
     basePath: "",
     closing: new AbortController().signal,
     report: () => "",
+    commands: { log },
     runs: {},
   } as unknown as ServerCore;
   const sockets = createSockets(core);
