@@ -99,6 +99,24 @@ describe("a server of its own", () => {
     expect((await ask(server, "/healthz")).status).toBe(200);
   });
 
+  it("keeps a connection whose body was refused while it came", async () => {
+    const server = await start();
+    const socket = connect(server.port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    let said = "";
+    socket.on("error", () => undefined).on("data", (bytes: Buffer) => (said += bytes.toString()));
+    const piece = `186a0\r\n${"x".repeat(100_000)}\r\n`;
+    const head = `host: localhost:${server.port}\r\n`;
+    socket.write(
+      `POST /v1/sessions HTTP/1.1\r\n${head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+    );
+    for (let n = 0; n < 3; n++) socket.write(piece);
+    await vi.waitFor(() => expect(said).toContain(" 413 "));
+    for (let n = 0; n < 20; n++) socket.write(piece);
+    socket.write(`0\r\n\r\nGET /healthz HTTP/1.1\r\n${head}\r\n`);
+    await vi.waitFor(() => expect(said).toContain(" 200 OK"));
+  });
+
   it("answers what is badly written", async () => {
     const server = await start();
     expect(await speak(server.port, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n")).toContain(" 400 ");

@@ -6,7 +6,10 @@ import { MAX_FRAME_BYTES } from "./streams/stream-place.ts";
 export interface ServerLimits extends StreamLimits {
   /** Bytes of the body of a request in JSON. Code `body_too_large`. */
   readonly maxBodyBytes: number;
-  /** Characters of one message of a WebSocket. Code `invalid_control`; longer ones than four times this end the socket. */
+  /**
+   * Characters of one message of a WebSocket. Code `invalid_control`, on the socket of 004 `body_too_large`; longer ones
+   * than four times this end the socket.
+   */
   readonly maxInboundLength: number;
   /** Bytes on their way to one reader; then it is full. */
   readonly maxOutboundBytes: number;

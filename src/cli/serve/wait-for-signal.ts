@@ -12,8 +12,7 @@ export function waitForSignal(onFirst: () => void): SignalWait {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let isTold = false;
   const onSignal = (signal: NodeJS.Signals): void => {
-    // Whatever is still going on, nothing of it is waited for.
-    // oxlint-disable-next-line unicorn/no-process-exit
+    // oxlint-disable-next-line unicorn/no-process-exit -- whoever says so twice does not want to wait for anything
     if (isTold) process.exit(ENDED_AT_ONCE);
     isTold = true;
     onFirst();

@@ -42,8 +42,8 @@ export async function* readBody(
   }
 }
 
-/** Never rejects. */
-async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<void> {
+/** Throws away what is still to come of a body nobody wants any more, for a moment. Never rejects. */
+export async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), REST_MS);
   timer.unref();
   try {

@@ -8,6 +8,7 @@ import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
 import { isJsonObject, LoomError } from "../../protocol/index.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertEncoding } from "./assert-encoding.ts";
+import { discardRest } from "./read-body.ts";
 import { HttpRefusal } from "./refuse-request.ts";
 
 export interface JsonBodyOptions {
@@ -80,7 +81,7 @@ async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptio
     }
   } catch (error) {
     // Not waited for: whoever sends it may never stop.
-    reader.cancel().catch(() => undefined);
+    void discardRest(reader, request.signal);
     if (error instanceof TypeError) throw new LoomError("invalid_request", "the body is no text in UTF-8");
     throw error;
   } finally {
