@@ -9,7 +9,7 @@ const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
 export default defineConfig(({ mode }) => ({
   test: {
     setupFiles: ["test/seed.ts"],
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["src/**/*.test.{ts,tsx}", "web/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Most files are short and bound by the processor: threads start faster than processes, one per core.
     pool: "threads",

@@ -26,8 +26,9 @@ export function useSession<S>(
   return useStore(store, select);
 }
 
-export function useTurn(receiver: Receiver, sessionId: string, turnKey: string): TurnView | undefined {
-  const select = useMemo(() => selectTurn(turnKey), [turnKey]);
+/** One run by its key; the latest where none is given. */
+export function useRun(receiver: Receiver, sessionId: string, turnKey?: string): TurnView | undefined {
+  const select = useMemo(() => (turnKey === undefined ? selectLatest : selectTurn(turnKey)), [turnKey]);
   return useSession(receiver, sessionId, select);
 }
 
@@ -43,6 +44,10 @@ export function useMessage(
       findTurn(session)?.messages.find((message) => message.messageId === messageId);
   }, [turnKey, messageId]);
   return useSession(receiver, sessionId, select);
+}
+
+function selectLatest(session: SessionView | undefined): TurnView | undefined {
+  return session?.turns.at(-1);
 }
 
 /** A turn mostly stands where it stood: a page of a thousand turns need not search a thousand times per change. */

@@ -3,7 +3,7 @@ import { createElement, type ReactNode } from "react";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { createReceiver, type Receiver, type Store } from "../client/index.ts";
-import { useMessage, useReceiver, useSession, useStore, useTurn } from "./index.ts";
+import { useMessage, useReceiver, useSession, useStore, useRun } from "./index.ts";
 
 function createFilled(): Receiver {
   const receiver = createReceiver();
@@ -26,7 +26,7 @@ describe("on a server", () => {
     const receiver = createFilled();
     expect(render(() => useReceiver(receiver).sessions.length)).toBe("1");
     expect(render(() => useSession(receiver, "s")?.state.status)).toBe("live");
-    expect(render(() => useTurn(receiver, "s", "r")?.status)).toBe("running");
+    expect(render(() => useRun(receiver, "s", "r")?.status)).toBe("running");
     const turn = receiver.session("s").getSnapshot()?.turns[0];
     const texts = turn?.messages.map(({ messageId }) =>
       render(() => useMessage(receiver, "s", turn.key, messageId)?.mainContent),
@@ -37,8 +37,8 @@ describe("on a server", () => {
   it("shows nothing of what nobody heard of", () => {
     const receiver = createFilled();
     expect(render(() => useSession(receiver, "other")?.id)).toBe("");
-    expect(render(() => useTurn(receiver, "s", "other")?.key)).toBe("");
-    expect(render(() => useTurn(receiver, "other", "r")?.key)).toBe("");
+    expect(render(() => useRun(receiver, "s", "other")?.key)).toBe("");
+    expect(render(() => useRun(receiver, "other", "r")?.key)).toBe("");
     expect(render(() => useMessage(receiver, "s", "r", "other")?.messageId)).toBe("");
   });
 

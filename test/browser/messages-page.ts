@@ -5,7 +5,7 @@
 import { createElement, Fragment, memo, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { type MessageView, createReceiver, type TurnView } from "../../src/client/index.ts";
-import { useMessage, useReceiver, useSession, useTurn } from "../../src/react/index.ts";
+import { useMessage, useReceiver, useSession, useRun } from "../../src/react/index.ts";
 
 /** What the page tells the test. Renders are those that happened while tokens were streamed, by component and message. */
 export interface MessagesOutcome {
@@ -77,7 +77,7 @@ function KeyedMessage({ turnKey, messageId }: Place): ReactNode {
 }
 
 function KeyedTurn({ turnKey }: { readonly turnKey: string }): ReactNode {
-  useTurn(receiver, SESSION, turnKey);
+  useRun(receiver, SESSION, turnKey);
   count(`turn ${turnKey}`);
   return null;
 }

@@ -1,0 +1,45 @@
+/** A window above the page, by the browser's own: it keeps the keyboard within, and Escape closes it. */
+import { type ReactNode, useEffect, useRef } from "react";
+import { IconButton } from "./button.tsx";
+import { defineWords, useWords } from "./words.ts";
+
+const WORDS = defineWords({ en: { close: "Close" }, zh: { close: "关闭" } });
+
+export interface DialogProps {
+  readonly title: string;
+  onClose(): void;
+  readonly children: ReactNode;
+  /** `wide` takes what there is. */
+  readonly size?: "small" | "wide";
+}
+
+/** Open for as long as it is rendered. */
+export function Dialog({ title, onClose, children, size = "small" }: DialogProps): ReactNode {
+  const words = useWords(WORDS);
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = element.current;
+    if (dialog !== null && !dialog.open) dialog.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      className={`loom-dialog loom-dialog-${size}`}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === element.current) onClose();
+      }}
+    >
+      <header className="loom-dialog-head">
+        <h2>{title}</h2>
+        <IconButton icon="close" label={words.close} onClick={onClose} />
+      </header>
+      <div className="loom-dialog-body">{children}</div>
+    </dialog>
+  );
+}

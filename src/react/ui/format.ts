@@ -1,0 +1,29 @@
+/** Numbers, times and durations as people of either language write them. */
+import type { Language } from "./words.ts";
+
+const LOCALES: { readonly [L in Language]: string } = { en: "en", zh: "zh-CN" };
+
+export function formatNumber(value: number, language: Language): string {
+  return new Intl.NumberFormat(LOCALES[language]).format(value);
+}
+
+/** 0.4 s, 12 s, 3 min 5 s. */
+export function formatDuration(ms: number, language: Language): string {
+  const [seconds, minutes] = language === "zh" ? ["秒", "分"] : ["s", "min"];
+  const whole = Math.round(ms / 1000);
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} ${seconds}`;
+  if (whole < 60) return `${whole} ${seconds}`;
+  return `${Math.floor(whole / 60)} ${minutes} ${whole % 60} ${seconds}`;
+}
+
+export function formatBytes(bytes: number, language: Language): string {
+  const units = ["B", "kB", "MB", "GB"];
+  const power = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  const digits = power === 0 || value >= 100 ? 0 : 1;
+  return `${new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: digits }).format(value)} ${units[power]}`;
+}
+
+export function formatTime(ms: number, language: Language): string {
+  return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: "medium", timeStyle: "short" }).format(ms);
+}

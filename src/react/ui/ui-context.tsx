@@ -1,0 +1,96 @@
+/**
+ * What every component may ask of the page it stands in: the language, what a user's action leads to, and the parts that
+ * are too heavy to come with the first view. A component fetches nothing itself.
+ */
+import { type ComponentType, createContext, type ReactNode, use } from "react";
+import type { CommandOutcome, TurnView } from "../../client/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import type { Language } from "./words.ts";
+
+/** Something on the page that frames of the wire have made, to be found among them. */
+export interface ElementPlace {
+  readonly turn: string;
+  readonly kind: "turn" | "part" | "node" | "thought" | "graph-node";
+  /** The key or id of that kind; empty for the turn itself. */
+  readonly key: string;
+}
+
+export interface ApprovalAnswer {
+  readonly callId: string;
+  readonly runId?: string | undefined;
+  readonly decision: "approved" | "rejected";
+  /** Where they were edited. */
+  readonly arguments?: JsonObject | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface TodoChange {
+  readonly listId: string;
+  readonly itemId: string;
+  readonly completed: boolean;
+}
+
+/** What a user may do. What is not given is not offered. */
+export interface UiActions {
+  approve?(answer: ApprovalAnswer): Promise<CommandOutcome>;
+  changeTodo?(change: TodoChange): Promise<CommandOutcome>;
+  /** The same message once more. */
+  retry?(turn: TurnView): void;
+  /** Another message in place of this one, in a session of its own that shares what came before. */
+  edit?(turn: TurnView, text: string): void;
+  /** Shows the frames something was made of. */
+  inspect?(place: ElementPlace): void;
+}
+
+export interface CodeProps {
+  readonly code: string;
+  /** As it stands behind the fence; empty where there is none. */
+  readonly language: string;
+  readonly isComplete: boolean;
+}
+
+export interface MathProps {
+  readonly source: string;
+  readonly isBlock: boolean;
+}
+
+export interface ChartProps {
+  readonly data: JsonObject;
+  readonly title?: string | undefined;
+}
+
+/** Loaded when first needed; without one its content is shown plainly. */
+export interface UiPlugins {
+  readonly Code?: ComponentType<CodeProps>;
+  readonly Math?: ComponentType<MathProps>;
+  readonly Chart?: ComponentType<ChartProps>;
+}
+
+export interface Ui {
+  readonly language: Language;
+  readonly actions: UiActions;
+  readonly plugins: UiPlugins;
+  /** Where an image is fetched from instead: the server's proxy. Undefined: it is not shown. */
+  imageUrl(url: string): string | undefined;
+  /** Called for each message that is rendered, for those who count. */
+  onRenderMessage?(messageId: string): void;
+}
+
+const PLAIN: Ui = {
+  language: "en",
+  actions: {},
+  plugins: {},
+  // Without a proxy nothing is fetched from elsewhere: whoever writes the answer must not learn who reads it.
+  imageUrl: (url) => (/^data:image\/(?:png|jpeg|gif|webp|avif);/i.test(url) ? url : undefined),
+};
+
+const UiContext = createContext<Ui>(PLAIN);
+
+export function useUi(): Ui {
+  return use(UiContext);
+}
+
+/** What is not given is as it is without: English, nothing can be done, nothing is loaded from elsewhere. */
+export function UiProvider({ children, ...given }: Partial<Ui> & { readonly children: ReactNode }): ReactNode {
+  return <UiContext value={{ ...PLAIN, ...given }}>{children}</UiContext>;
+}

@@ -1,0 +1,6 @@
+/** Where the page begins. */
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+
+const root = document.querySelector("#root");
+if (root !== null) createRoot(root).render(<App />);
