@@ -1,12 +1,17 @@
 // How the tests run. `vitest run --mode long` adds the exhaustive suites: tests read LOOM_LONG from the environment.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /** The tests start hundreds of threads and programs from source: what one has compiled, the next need not. */
 const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
 
+const source = fileURLToPath(new URL("src", import.meta.url));
+
 export default defineConfig(({ mode }) => ({
+  // The page imports the package by its doors; what is tested is the source, not what was built last.
+  resolve: { alias: [{ find: /^loom-agent\/(\w+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
     setupFiles: ["test/seed.ts"],
     include: ["src/**/*.test.{ts,tsx}", "web/**/*.test.{ts,tsx}", "test/**/*.test.ts"],

@@ -9,6 +9,7 @@ import { CliError, parseCommand } from "../src/cli/command.ts";
 import { serve as serveHere } from "../src/cli/serve/serve.ts";
 import { SERVE } from "../src/cli/serve/serve-command.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
+import type { Agents } from "../src/server/index.ts";
 import { COMMAND, environment, folder, loom } from "./cli-run.ts";
 
 interface Served {
@@ -28,9 +29,10 @@ const newStore = (): string => join(folder, `serve-${++count}`, "loom.db");
 
 /** Resolves when it says where it listens. */
 async function serve(store: string, ...args: readonly string[]): Promise<Served> {
-  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0", "--store", store, "--kb", "none", ...args], {
+  const kb = args.includes("--kb") ? [] : ["--kb", "none"];
+  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0", "--store", store, ...kb, ...args], {
     cwd: folder,
-    env: environment({ LOOM_PORT: "1" }),
+    env: environment({ LOOM_PORT: "1", LOOM_OFFLINE_DELAY: "0", LOOM_MODELS: "nobody/x,ollama/y" }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
@@ -87,7 +89,7 @@ describe("loom serve", () => {
     const store = newStore();
     const [first, second] = await Promise.all([
       serve(store, "--log-level", "error"),
-      serve(store, "--base-path", "/agents", "--no-metrics"),
+      serve(store, "--base-path", "/agents", "--no-metrics", "--kb", `${store}-kb`, "--max-document", "1000"),
     ]);
     const told = await chat(first.url, "What is 6*7?");
     expect(told).toContain('"type":"session_start"');
@@ -96,12 +98,14 @@ describe("loom serve", () => {
     const place = /^id: (?<id>.*)$/m.exec(told)?.groups?.["id"] ?? "";
     const rest = await chat(first.url, "", { "last-event-id": place });
     expect(told.endsWith(rest)).toBe(true);
-    const page = await fetch(`${first.url}/`, { headers: { "accept-language": "zh-CN" } });
-    expect(await page.text()).toContain('<html lang="zh">');
+    const page = await fetch(`${first.url}/`);
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await page.text()).toContain('<div id="root">');
+    expect((await fetch(`${first.url}/v1/knowledge`)).status).toBe(404);
     expect((await fetch(`${first.url}/metrics`)).status).toBe(200);
     first.process.kill("SIGTERM");
     const end = await first.ended;
-    expect([end.code, end.err]).toEqual([0, "stopping; once more, and it ends at once\n"]);
+    expect([end.code, end.err]).toEqual([0, expect.stringMatching(/\nstopping; once more, and it ends at once\n$/)]);
     expect(end.out).toContain(`curl -N ${first.url}/api/chat`);
     expect(end.out).toMatch(/model +offline \(an embedded program/);
 
@@ -109,8 +113,22 @@ describe("loom serve", () => {
     const replay = await fetch(`${second.url}/v1/sessions/demo/events?dialect=engine&follow=false`);
     expect(await replay.text()).toContain("42");
     expect((await fetch(`${second.url}/metrics`)).status).toBe(404);
+    const send = (body: string) => fetch(`${second.url}/v1/knowledge?name=tides.md`, { method: "POST", body });
+    expect((await send("x".repeat(1001))).status).toBe(413);
+    expect((await send("# Tides\n\nThe moon pulls the sea twice a day.")).status).toBe(201);
+    expect(await chat(second.url, "Look up the tides")).toContain("The moon pulls the sea");
+    const { agents } = (await (await fetch(`${second.url}/v1/agents`)).json()) as Agents;
+    const ways = agents.map(({ name, kind, is_adaptive, model }) => [name, kind, is_adaptive, model]);
+    expect(ways.slice(2, 5)).toEqual([
+      ["got", "got", undefined, "offline"],
+      ["agot", "got", true, "offline"],
+      ["react:ollama/y", "react", undefined, "ollama/y"],
+    ]);
+    expect(ways).toHaveLength(8);
     second.process.kill("SIGINT");
-    expect((await second.ended).code).toBe(0);
+    const other = await second.ended;
+    expect(other.err).toContain('the model nobody/x is left out: No provider is called "nobody"');
+    expect([other.code, other.err]).toEqual([0, expect.stringContaining(`kb: \`${store}-kb\` is not there yet`)]);
   });
 
   it("says what is wrong, and ends with 2", async () => {

@@ -8,7 +8,7 @@ import { isGeneratedFile, isTestFile, packageRoot, parseSource, readSourceFiles 
 import type { SourceFile, Violation } from "./source-files.ts";
 
 const LONGEST_FILE = 500;
-const fileName = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|generated))?\.tsx?$/;
+const fileName = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|contract|generated|d))?\.tsx?$/;
 const folderName = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const dumpingGround = /^((.*-)?(utils?|helpers?)|types?|misc|common)$/;
 
@@ -39,11 +39,12 @@ function findFileViolations(files: readonly SourceFile[]): Violation[] {
       }
     }
 
-    if (file.path.startsWith("src/") && !isTestFile(file.path)) {
+    const isShipped = /^(?:web\/)?src\//.test(file.path);
+    if (isShipped && !isTestFile(file.path)) {
       if (!/^(\/\/|\/\*)/.test(file.text)) report("header", "begin with a comment that says what the module is");
     }
     const lines = file.text.split("\n").length - 1;
-    if (file.path.startsWith("src/") && lines > LONGEST_FILE && !isGeneratedFile(file.path)) {
+    if (isShipped && lines > LONGEST_FILE && !isGeneratedFile(file.path)) {
       report("too-long", `${lines} lines; past ${LONGEST_FILE} it is two things`);
     }
     return found;
@@ -89,8 +90,8 @@ const readJson = <T>(path: string): T => JSON.parse(readText(path)) as T;
 const rulesOf = (violations: readonly Violation[]): string[] => violations.map((violation) => violation.rule);
 
 describe("files", () => {
-  it("follow the house in src, test, scripts and bench", () => {
-    expect(findFileViolations(readSourceFiles("src", "test", "scripts", "bench"))).toEqual([]);
+  it("follow the house in src, web/src, test, scripts and bench", () => {
+    expect(findFileViolations(readSourceFiles("src", "web/src", "test", "scripts", "bench"))).toEqual([]);
   });
 
   const line = "export const line = 1;\n";

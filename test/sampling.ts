@@ -22,3 +22,6 @@ export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 
 
 /** Of the doors: in how many framings each run is told in each dialect, in how many ways resumed, how often cut. */
 export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 3 };
+
+/** Of a page: whether time really passes or is only made to, and every so manieth hostile text that fills its fields. */
+export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 17 };

@@ -27,6 +27,8 @@ export interface SyntaxNode {
 export interface Import {
   /** `undefined` where the specifier is computed and cannot be read. */
   readonly specifier: string | undefined;
+  /** Only types: nothing of it is there when the program runs. */
+  readonly isType: boolean;
 }
 
 export const packageRoot = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -82,16 +84,21 @@ export function listImports(body: readonly SyntaxNode[]): Import[] {
   walkSyntax(body, (node) => {
     switch (node.type) {
       case "ImportDeclaration":
+        imports.push({ specifier: readLiteral(node["source"]), isType: node["importKind"] === "type" });
+        break;
       case "ExportAllDeclaration":
       case "ImportExpression":
+        imports.push({ specifier: readLiteral(node["source"]), isType: false });
+        break;
       case "TSImportType":
-        imports.push({ specifier: readLiteral(node["source"]) });
+        imports.push({ specifier: readLiteral(node["source"]), isType: true });
         break;
       case "ExportNamedDeclaration":
-        if (isSyntaxNode(node["source"])) imports.push({ specifier: readLiteral(node["source"]) });
+        if (isSyntaxNode(node["source"]))
+          imports.push({ specifier: readLiteral(node["source"]), isType: node["exportKind"] === "type" });
         break;
       case "TSExternalModuleReference":
-        imports.push({ specifier: readLiteral(node["expression"]) });
+        imports.push({ specifier: readLiteral(node["expression"]), isType: false });
         break;
     }
   });

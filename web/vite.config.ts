@@ -1,14 +1,32 @@
 // How the page is built: into the package's dist, with addresses that hold wherever it is mounted. The page sees of the
 // package what everybody sees, its doors; here they stand open to the source.
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// oxlint-disable-next-line import/no-default-export -- Vite asks for it
+/** A script of its own, which the browser waits for before it draws; modules come too late for that. */
+function putThemeFirst(): Plugin {
+  const source = at("./src/theme.js");
+  return {
+    name: "theme-first",
+    buildStart() {
+      if (this.meta.watchMode) return;
+      this.emitFile({ type: "asset", name: "theme.js", source: readFileSync(source) });
+    },
+    transformIndexHtml: (_html, { bundle = {} }) => {
+      const built = Object.values(bundle).find((file) => file.type === "asset" && file.names.includes("theme.js"));
+      const src = built === undefined ? "./src/theme.js" : `./${built.fileName}`;
+      return [{ tag: "script", attrs: { src }, injectTo: "head-prepend" }];
+    },
+  };
+}
+
 export default defineConfig({
   root: at("."),
   base: "./",
+  plugins: [putThemeFirst()],
   resolve: {
     alias: [
       { find: /^loom-agent\/react\/style\.css$/, replacement: at("../src/react/style.css") },

@@ -67,6 +67,7 @@ export function agent(options: AgentOptions): Agent {
 
 export class Agent {
   readonly #kind: AgentKind;
+  readonly #isAdaptive: boolean;
   readonly #options: CommonOptions;
   readonly #retrieval: RetrievalOptions | undefined;
   readonly #choice: ModelChoice;
@@ -88,6 +89,7 @@ export class Agent {
     this.#choice = chooseModel(options);
     this.#reporter = new ErrorReporter(options.onError);
     this.#kind = createKind(options);
+    this.#isAdaptive = options.kind === "got" && options.adaptive === true;
     const { compression = false, history } = options;
     // What is left out here, nothing can summarise.
     this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
@@ -107,6 +109,11 @@ export class Agent {
 
   get kind(): AgentKindName {
     return this.#kind.name;
+  }
+
+  /** A `got` whose tasks may become graphs of their own. */
+  get isAdaptive(): boolean {
+    return this.#isAdaptive;
   }
 
   get toolNames(): readonly string[] {

@@ -3,7 +3,7 @@
  * outside is there only where somebody has said so. It knows no agent.
  */
 import { stat } from "node:fs/promises";
-import type { LanguageModel } from "../models/index.ts";
+import { type LanguageModel, OfflineModel } from "../models/index.ts";
 import { parseModelName, resolveModel } from "../models/resolve-model.ts";
 import { isLoomError } from "../protocol/index.ts";
 import {
@@ -18,12 +18,15 @@ import {
 } from "../tools/index.ts";
 import { CliError } from "./command.ts";
 import { plural } from "./fit-text.ts";
-import { assertThere, type KnowledgeChoice, LazyKnowledgeBase } from "./kb/default-knowledge-base.ts";
+import { assertThere, type KnowledgeChoice } from "./kb/default-knowledge-base.ts";
+import { LazyKnowledgeBase } from "./kb/lazy-knowledge-base.ts";
 
 export interface EquipmentOptions {
   readonly model: string;
   readonly baseURL: string | undefined;
   readonly apiKey?: string | undefined;
+  /** Before each word of the offline model; none when absent. */
+  readonly offlineDelayMs?: number | undefined;
   readonly workspace: string | undefined;
   readonly mcp: string | undefined;
   readonly allowFetch: boolean;
@@ -35,6 +38,8 @@ export interface EquipmentOptions {
 export interface Equipment extends AsyncDisposable {
   readonly model: LanguageModel;
   readonly tools: readonly Tool[];
+  /** However it is searched. */
+  readonly knowledge: LazyKnowledgeBase | undefined;
   /** Where it is searched for every message. */
   readonly retriever: LazyKnowledgeBase | undefined;
   /** What the user should know of servers that did not start. */
@@ -46,12 +51,8 @@ export async function openEquipment(
   options: EquipmentOptions,
   onWarning: (warning: string) => void,
 ): Promise<Equipment> {
-  const { workspace, allowFetch, baseURL, apiKey, knowledge } = options;
-  const model = await resolveModel({
-    ...parseModelName(options.model),
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
+  const { workspace, allowFetch, knowledge } = options;
+  const model = await openModel(options);
   if (workspace !== undefined) await assertFolder(workspace);
   const servers = options.mcp === undefined ? undefined : await openMcpServers(await readMcpConfig(options.mcp));
   const base = openKnowledge(knowledge, onWarning);
@@ -66,12 +67,27 @@ export async function openEquipment(
       ...(base === undefined || isAutomatic ? [] : [createKnowledgeTool(base)]),
       ...(servers?.tools ?? []),
     ],
+    knowledge: base,
     retriever: isAutomatic ? base : undefined,
     warnings: servers === undefined ? [] : describeServers(servers),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([servers?.close(), base?.[Symbol.asyncDispose]()]);
     },
   };
+}
+
+/** Throws for a model that cannot be had: `unknown_model`, `missing_key`, `missing_package`. */
+export async function openModel(
+  options: Pick<EquipmentOptions, "model" | "baseURL" | "apiKey" | "offlineDelayMs">,
+): Promise<LanguageModel> {
+  const { baseURL, apiKey, offlineDelayMs: delayMs = 0 } = options;
+  const name = parseModelName(options.model);
+  if (name.provider === "offline" && delayMs > 0) return new OfflineModel({ delayMs });
+  return resolveModel({
+    ...name,
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  });
 }
 
 /** One that was named and is missing is refused at once; any other trouble shows with the first search. */

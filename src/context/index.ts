@@ -6,8 +6,10 @@ export { loadTokenCounter, type TokenCounter } from "./compression/token-counter
 export type { ImportFailure, Outcome } from "./knowledge-base/import-documents.ts";
 export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
 export {
+  type AddedDocument,
   type AddOptions,
   type AddReport,
+  type ByteDocument,
   type DocumentInfo,
   KnowledgeBase,
   type KnowledgeBaseStats,

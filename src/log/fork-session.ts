@@ -7,16 +7,13 @@
  * - All or nothing: the new session is there with all its records, or not at all, whatever is killed.
  * - The old one is only read. It may be written, and even deleted, meanwhile.
  */
-import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { type CheckpointEvent, isJsonObject, type JsonObject, LoomError, MAX_JSON_DEPTH } from "../protocol/index.ts";
 import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
+import { copyEntries } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
-import { isForeign, unmarkForeign } from "./foreign-mark.ts";
-import type { Log, LogEntry, SessionInfo } from "./log.ts";
-import { readPages } from "./read-pages.ts";
+import type { Log, SessionInfo } from "./log.ts";
 import { assertName, assertTitle, sessionExists, unknownSession } from "./rules.ts";
-import { renameEntry } from "./transfer.ts";
 
 export interface ForkOptions {
   /** The session whose past it shares. */
@@ -33,6 +30,8 @@ export interface ForkOptions {
   readonly graceMs?: number;
   /** That of the old one when absent. */
   readonly title?: string;
+  /** Where an image of the old session is in the new one. It stays where it is when absent. */
+  readonly moveImage?: (url: string) => string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -49,7 +48,7 @@ export interface ForkedSession extends SessionInfo {
 
 /** Refused as `batch_too_large` where there is more before the checkpoint than `maxForkBytes` of the log. */
 export async function forkSession(log: Log, options: ForkOptions): Promise<ForkedSession> {
-  const { from, checkpointId, to, state, graceMs = GRACE_MS, now = Date.now } = options;
+  const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now } = options;
   assertName("session", to);
   const info = await log.getSession(from);
   if (info === undefined) throw unknownSession(from);
@@ -58,43 +57,13 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const checkpoint = await findCheckpoint(log, info, checkpointId);
   assertRoot(checkpoint.event);
-  const entries = await copyEntries(log, info, checkpoint.envelope.event_id, to);
+  const entries = await copyEntries(log, info, { to, lastId: checkpoint.envelope.event_id, moveImage });
   const last = entries.at(-1)?.record as CheckpointRecord;
   const edited = state === undefined ? undefined : editState(last, state, now());
   if (edited !== undefined) entries.push(createEntry(edited));
   const named = title === undefined ? {} : { title };
   const made = await log.createSession(to, { ...named, firstId: info.firstId, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
-}
-
-async function copyEntries(log: Log, info: SessionInfo, to: number, name: string): Promise<LogEntry[]> {
-  const { maxForkBytes } = log.limits;
-  const entries: LogEntry[] = [];
-  let bytes = 0;
-  for await (const { texts } of readPages(log, info, info.firstId - 1, to))
-    for (const text of texts) {
-      const entry = adopt(renameThread(renameEntry(text, info.sessionId, name), info.sessionId));
-      entries.push(entry);
-      bytes += Buffer.byteLength(entry.text);
-      if (bytes > maxForkBytes)
-        throw new LoomError("batch_too_large", `a fork may have ${maxForkBytes} bytes before its checkpoint`, {
-          limit: maxForkBytes,
-        });
-    }
-  return entries;
-}
-
-/** A checkpoint names its session itself. */
-function renameThread(entry: LogEntry, old: string): LogEntry {
-  const { envelope, event } = entry.record;
-  if (event.type !== "checkpoint" || (event as CheckpointEvent).thread_id !== old) return entry;
-  return createEntry({ envelope, event: { ...(event as CheckpointEvent), thread_id: envelope.session_id } });
-}
-
-/** Whoever forks a run that somebody else carried out wants it to go on here. */
-function adopt(entry: LogEntry): LogEntry {
-  const { envelope, event } = entry.record;
-  return isForeign(envelope) ? createEntry({ envelope: unmarkForeign(envelope), event }) : entry;
 }
 
 function assertRoot({ checkpoint_id, checkpoint_ns = "" }: CheckpointEvent): void {

@@ -10,6 +10,7 @@ export {
 } from "./cursor.ts";
 export { createEntry } from "./entry.ts";
 export { followRecords, type FollowOptions, RECHECK_MS } from "./follow-records.ts";
+export { forkBeforeRun, type ForkBeforeRunOptions } from "./fork-before-run.ts";
 export { forkSession, type ForkedSession, type ForkOptions } from "./fork-session.ts";
 export { describeHolder } from "./holder.ts";
 export {

@@ -4,6 +4,7 @@ import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log
 import type { JsonObject, StampedRecord } from "../protocol/index.ts";
 import { listCheckpoints, readCheckpoint } from "./checkpoints.ts";
 import { createEntry } from "./entry.ts";
+import { forkBeforeRun } from "./fork-before-run.ts";
 import { forkSession } from "./fork-session.ts";
 import {
   drafts,
@@ -345,6 +346,80 @@ export function describeForks(store: LogStore): void {
           expect(await other.getSession("lost")).toBeUndefined();
         },
         { maxPageRecords: 5 },
+      ));
+  });
+
+  describe("a fork before a run", () => {
+    test("has what was before it, and nothing that goes on", () =>
+      withLog(store, async ({ log, other }) => {
+        const records = makeSession();
+        await writeRecords(log, records);
+        await log.renameSession("s", "Old");
+        const { firstId } = (await log.getRun("s", "run-2")) ?? { firstId: 0 };
+        const made = await forkBeforeRun(log, { from: "s", runId: "run-2", to: "fork" });
+        expect(made).toMatchObject({ title: "Old", firstId: 1, lastId: firstId - 1, holder: undefined });
+        const shared = (await readAll(log, "s")).slice(0, firstId - 1);
+        expect(await readAll(other, "fork")).toEqual(shared.map((text) => text.replace('"s"', '"fork"')));
+        expect((await other.listRuns("fork")).map(({ runId, status }) => [runId, status])).toEqual([
+          ["run-1", "completed"],
+        ]);
+        expect(await other.getLandmark("fork", "todo_list", "list")).toBeDefined();
+        expect(await other.listOrphans()).toEqual(["s"]);
+        expect(await readAll(log, "s")).toHaveLength(records.length);
+      }));
+
+    test("that is the first is an empty session, to be named by what is said there", () =>
+      withLog(store, async ({ log, other }) => {
+        await writeRecords(log, makeSession());
+        await log.renameSession("s", "Old");
+        expect(await forkBeforeRun(log, { from: "s", runId: "run-1", to: "a" })).toMatchObject({
+          title: undefined,
+          firstId: 1,
+          lastId: 0,
+        });
+        await forkBeforeRun(log, { from: "s", runId: "run-1", to: "b", title: "New" });
+        expect(await other.getSession("b")).toMatchObject({ title: "New", lastId: 0 });
+        expect(await readAll(other, "a")).toEqual([]);
+        const writer = await openWriter(log, "a");
+        await writer.write(draftRun("other"));
+        expect(await other.listRuns("a")).toMatchObject([{ runId: "other", firstId: 1 }]);
+      }));
+
+    test("names images where they are told to be", () =>
+      withLog(store, async ({ log, other }) => {
+        const image = (event_id: number, url: string): StampedRecord => ({
+          envelope: { session_id: "s", event_id, ts: 1 },
+          event: { type: "image", url, alt: "x" },
+        });
+        await writeRecords(log, [image(1, "/s/1"), image(2, "data:x"), ...makeRun("r", { after: 2 })]);
+        const moveImage = (url: string): string => url.replace(/^\/s\//, "/fork/");
+        await forkBeforeRun(log, { from: "s", runId: "r", to: "fork", moveImage });
+        const urls = (await readAll(other, "fork")).map((text) => /"url":"(?<url>[^"]*)"/.exec(text)?.groups?.["url"]);
+        expect(urls).toEqual(["/fork/1", "data:x"]);
+      }));
+
+    test("is refused where it cannot be, and then there is no session", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          const [start, ...rest] = makeRun("late", { after: 1 });
+          const open: StampedRecord = {
+            envelope: { session_id: "s", run_id: "open", event_id: 1, ts: 0 },
+            event: { type: "run_start", run_id: "open" },
+          };
+          await writeRecords(log, [open, start as StampedRecord, ...rest]);
+          await writeRecords(log, [...makeGraphRun("long", { sessionId: "t", steps: 9 })]);
+          await writeRecords(log, makeRun("next", { sessionId: "t", after: 58 }));
+          const fork = (from: string, runId: string, to = "fork") => forkBeforeRun(log, { from, runId, to });
+          await expectRefusal(fork("nobody", "late"), "unknown_session");
+          await expectRefusal(fork("s", "none"), "unknown_run");
+          await expectRefusal(fork("s", "late"), "unsupported");
+          await expectRefusal(fork("s", "late", "t"), "session_exists");
+          await expectRefusal(fork("s", "late", ""), "invalid_name");
+          await expectRefusal(fork("t", "next"), "batch_too_large");
+          expect(await other.getSession("fork")).toBeUndefined();
+        },
+        { maxForkBytes: 2500 },
       ));
   });
 }

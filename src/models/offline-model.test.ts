@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { callModel } from "./call-model.ts";
 import type { ModelMessage, ModelTool } from "./model.ts";
 import { OfflineModel } from "./offline-model.ts";
@@ -350,6 +350,19 @@ describe("the offline model answers", () => {
     const call = callModel(model, { messages: [user("Hello")] }, listener, { signal: abort.signal });
     await expect(call).rejects.toMatchObject({ code: "cancelled" });
     expect(performance.now() - since).toBeGreaterThan(4);
+  });
+
+  it("more quickly where it is one of the many answers of a search", async () => {
+    const listPauses = async (text: string): Promise<readonly unknown[]> => {
+      const timers = vi.spyOn(globalThis, "setTimeout");
+      await callModel(new OfflineModel({ delayMs: 10 }), { messages: [user(text)] }, recordListener().listener);
+      const pauses = timers.mock.calls.map(([, ms]) => ms).filter((ms) => ms !== undefined && ms < 100);
+      timers.mockRestore();
+      return [...new Set(pauses)];
+    };
+    expect(await listPauses("Hello")).toEqual([10]);
+    const thought = "Question:\nGame of 24: 4 9 10 13\n\nSteps so far:\n(none)\n\nWrite the next step only.";
+    expect(await listPauses(thought)).toEqual([4]);
   });
 
   it("the same to the same, whatever it is", async () => {

@@ -13,7 +13,7 @@ import { countUsage, cutText, speakBlock, speakCall, speakFinish } from "./spoke
 import type { StreamPart } from "./stream-part.ts";
 
 export interface OfflineModelOptions {
-  /** Before each delta, so that people can watch it. */
+  /** Before each delta, so that people can watch it. The many small answers of a search come more quickly. */
   readonly delayMs?: number;
   /** Where it has a choice, it is made by this number, unless a call brings its own. 1 when absent. */
   readonly seed?: number;
@@ -29,6 +29,8 @@ interface OfflineRequest {
 }
 
 const INPUT_CHARACTERS = 6;
+/** A search of a hundred answers should take seconds, where one answer takes a few. */
+const SEARCH_PACE = 0.4;
 
 export class OfflineModel implements LanguageModel {
   readonly specificationVersion = "v4";
@@ -44,22 +46,23 @@ export class OfflineModel implements LanguageModel {
 
   async doStream(request: OfflineRequest): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
     request.abortSignal?.throwIfAborted();
-    const parts = answer(request, request.seed ?? this.#seed);
-    const source = this.#delayMs > 0 ? slowDown(parts, this.#delayMs, request.abortSignal) : parts;
+    const answer = decide(request, request.seed ?? this.#seed);
+    const parts = speak(request, answer);
+    const delayMs = answer.isOfSearch === true ? this.#delayMs * SEARCH_PACE : this.#delayMs;
+    const source = delayMs > 0 ? slowDown(parts, delayMs, request.abortSignal) : parts;
     return { stream: createPartStream(source, request.abortSignal) };
   }
 }
 
-function* answer({ prompt, tools = [], toolChoice, responseFormat }: OfflineRequest, seed: number): PartSource {
+function decide({ prompt, tools = [], toolChoice }: OfflineRequest, seed: number): OfflineAnswer {
   const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
-  const {
-    reasoning,
-    text: said,
-    calls,
-    error,
-  } = answerForced(prompt, offered, toolChoice) ??
-  answerThought(prompt, offered, seed) ??
-  answerPrompt(prompt, offered);
+  return (
+    answerForced(prompt, offered, toolChoice) ?? answerThought(prompt, offered, seed) ?? answerPrompt(prompt, offered)
+  );
+}
+
+function* speak({ prompt, responseFormat }: OfflineRequest, answer: OfflineAnswer): PartSource {
+  const { reasoning, text: said, calls, error } = answer;
   const text = responseFormat?.type === "json" && said !== "" ? writeJson(said, responseFormat.schema) : said;
   const inputs = calls.map(({ input }) => JSON.stringify(input));
   yield { type: "stream-start" };

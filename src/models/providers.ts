@@ -4,7 +4,6 @@
  */
 import { loadPackage } from "../protocol/load-package.ts";
 import type { LanguageModel } from "./model.ts";
-import { OfflineModel } from "./offline-model.ts";
 
 /** What a provider's package is told. */
 export interface Connection {
@@ -34,6 +33,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       urlVariable: "OPENAI_BASE_URL",
       baseURL: "https://api.openai.com/v1",
       needsKey: true,
+      model: "gpt-5",
       async open({ model, ...connection }) {
         const { createOpenAI } = await loadPackage(
           "@ai-sdk/openai",
@@ -54,6 +54,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       urlVariable: "ANTHROPIC_BASE_URL",
       baseURL: "https://api.anthropic.com/v1",
       needsKey: true,
+      model: "claude-sonnet-4-5",
       async open({ model, baseURL = "", ...connection }) {
         const { createAnthropic } = await loadPackage(
           "@ai-sdk/anthropic",
@@ -76,7 +77,18 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       open: (connection) => openCompatible("ollama", connection),
     },
   ],
-  ["offline", { needsKey: false, model: "offline", open: async () => new OfflineModel() }],
+  [
+    "offline",
+    {
+      needsKey: false,
+      model: "offline",
+      async open() {
+        // All its rules, for those who only read this table.
+        const { OfflineModel } = await import("./offline-model.ts");
+        return new OfflineModel();
+      },
+    },
+  ],
 ]);
 
 /** A server that nobody wrote a row for. */

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { ModelChoice } from "./model.ts";
 import { OfflineModel } from "./offline-model.ts";
-import { parseModelName, resolveModel } from "./resolve-model.ts";
+import { formatModelName, listKeyedModels, parseModelName, resolveModel } from "./resolve-model.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
 describe("a name", () => {
@@ -18,6 +18,28 @@ describe("a name", () => {
 
   it.each(["", "/gpt-5", "  "])("%j is none", (text) => {
     expect(() => parseModelName(text)).toThrow(expect.objectContaining({ code: "unknown_model" }));
+  });
+});
+
+describe("a name written whole", () => {
+  it.each([
+    ["openai/gpt-5", "openai/gpt-5"],
+    ["openai", "openai/gpt-5"],
+    ["openrouter/meta/llama-4", "openrouter/meta/llama-4"],
+    ["offline", "offline"],
+    ["offline/offline", "offline"],
+    ["ollama", "ollama"],
+  ])("%s is %s", (text, whole) => {
+    expect(formatModelName(parseModelName(text))).toBe(whole);
+  });
+
+  it("is listed for each provider whose key is there", () => {
+    expect(listKeyedModels({})).toEqual([]);
+    expect(listKeyedModels({ OPENAI_API_KEY: " ", OLLAMA_API_KEY: "k" })).toEqual([]);
+    expect(listKeyedModels({ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" })).toEqual([
+      "openai/gpt-5",
+      "anthropic/claude-sonnet-4-5",
+    ]);
   });
 });
 
@@ -53,6 +75,7 @@ describe("a choice", () => {
     ["anthropic/claude", { ANTHROPIC_API_KEY: "k" }, "anthropic.messages", "claude"],
     ["ollama/qwen3:8b", {}, "ollama.chat", "qwen3:8b"],
     ["vllm/x", { VLLM_BASE_URL: "http://h/v1" }, "vllm.chat", "x"],
+    ["openai", { OPENAI_API_KEY: "k" }, "openai.responses", "gpt-5"],
     ["offline", {}, "offline", "offline"],
     [{ provider: "my lab", model: "x", baseURL: "https://h" }, {}, "my lab.chat", "x"],
   ])("%j", async (choice, env: Record<string, string>, provider, modelId) => {
@@ -70,7 +93,7 @@ describe("a choice", () => {
     ["openai/gpt-5", { OPENAI_API_KEY: "" }, { code: "missing_key" }],
     ["anthropic/claude", {}, { code: "missing_key", details: { variable: "ANTHROPIC_API_KEY" } }],
     ["nobody/x", {}, { code: "unknown_model", details: { provider: "nobody" } }],
-    ["openai", { OPENAI_API_KEY: "k" }, { code: "unknown_model" }],
+    ["ollama", {}, { code: "unknown_model" }],
     ["constructor/x", {}, { code: "unknown_model" }],
     [{ provider: "x", model: "m", baseURL: "file:///etc" }, {}, { code: "unknown_model" }],
     [{ provider: "x", model: "m", baseURL: "nonsense" }, {}, { code: "unknown_model" }],

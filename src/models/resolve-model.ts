@@ -41,6 +41,19 @@ export function parseModelName(text: string): ModelName {
   return model === "" ? { provider } : { provider, model };
 }
 
+/** As it is written whole: `openai/gpt-5` also for `openai`, where that is its model. One word for the offline model. */
+export function formatModelName({ provider, model = PROVIDERS.get(provider)?.model ?? "" }: ModelName): string {
+  return model === "" || model === provider ? provider : `${provider}/${model}`;
+}
+
+/** The models of all providers whose key is in the environment: the one each has where none is named. */
+export function listKeyedModels(env: Required<ResolveOptions>["env"] = process.env): readonly string[] {
+  return [...PROVIDERS].flatMap(([provider, { needsKey, model, keyVariable }]) => {
+    const isThere = needsKey && model !== undefined && readVariable(env, keyVariable) !== undefined;
+    return isThere ? [formatModelName({ provider })] : [];
+  });
+}
+
 function isModel(choice: ModelChoice): choice is LanguageModel {
   return typeof choice === "object" && choice !== null && "doStream" in choice;
 }

@@ -24,6 +24,7 @@ export const ERROR_CODES = {
   unreadable_document: "validation",
   document_too_large: "validation",
   too_many_documents: "validation",
+  unknown_document: "validation",
   // Callbacks: told to the program, never to a run.
   callback_failed: "execution",
   callback_timeout: "timeout",

@@ -6,6 +6,7 @@ import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Authorize } from "./guard/authorize.ts";
 import type { RunDeskOptions } from "./runs/create-run-desk.ts";
 import type { ServedAgents } from "./runs/served-agents.ts";
+import type { ServedKnowledge } from "./served-knowledge.ts";
 import type { ServerLimits } from "./server-limits.ts";
 
 export interface LoomHandlerOptions {
@@ -17,6 +18,8 @@ export interface LoomHandlerOptions {
   readonly basePath?: string | undefined;
   /** Where images and files are kept; without it there are none. */
   readonly blobs?: BlobStore | undefined;
+  /** The documents that can be listed, searched, added and removed; without it there are none. */
+  readonly knowledge?: ServedKnowledge | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /** Other sites whose pages may ask, as `https://app.example.com`. Pages of the server's own origin always may. */
   readonly origins?: readonly string[] | undefined;
@@ -37,7 +40,7 @@ export interface LoomHandlerOptions {
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
   /** Stack traces in the dialect `engine`. Never where users are not the programmers. */
   readonly debug?: boolean | undefined;
-  /** What `/` answers. */
+  /** What `/` answers, and the addresses below `/assets`: `createPage()`, or a page of your own. */
   readonly page?: ((request: Request) => Response | Promise<Response>) | undefined;
   /** False: images of other sites are not fetched for pages. */
   readonly images?: boolean | undefined;
@@ -62,6 +65,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   defaultAgent: [isText, "the name of an agent"],
   basePath: [isText, 'a path like "/agents"'],
   blobs: [(value) => hasMethods(value, "put", "read"), "a store of blobs"],
+  knowledge: [(value) => hasMethods(value, "list", "search", "addBytes", "removeDocument"), "a knowledge base"],
   limits: [isObject, "limits by their names"],
   origins: [(value) => isListOf(value, isOrigin), 'a list of exact origins like "https://app.example.com"'],
   hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],

@@ -3,6 +3,7 @@ export { createLoomHandler, type CloseHandlerOptions, type LoomHandler } from ".
 export type { LoomHandlerOptions } from "./handler-options.ts";
 export { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
 export type { ServedAgent } from "./runs/run-desk.ts";
+export type { ServedKnowledge } from "./served-knowledge.ts";
 export type { ServedAgents } from "./runs/served-agents.ts";
 export { SERVER_LIMITS, type ServerLimits } from "./server-limits.ts";
 export { type Action, type Asker, type Authorize, type AuthorizeRequest } from "./guard/authorize.ts";
@@ -13,3 +14,30 @@ export { createMetricsHandler, type MetricsHandlerOptions } from "./doors/metric
 export type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blobs/blob-store.ts";
 export { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 export { openBlobStore } from "./blobs/open-blob-store.ts";
+export { createPage, type PageOptions } from "./pages/create-page.ts";
+export type {
+  AddedDocument,
+  Agents,
+  Approvals,
+  Blob,
+  Blobs,
+  Checkpoint,
+  Checkpoints,
+  CommandDone,
+  ForkedSession,
+  ForkSession,
+  IngestAnswer,
+  KnowledgeDocuments,
+  KnowledgeHits,
+  Models,
+  Readiness,
+  Refusal,
+  Run,
+  Runs,
+  Session,
+  SessionDetails,
+  SessionList,
+  StartedRun,
+  StartRun,
+  Version,
+} from "./api/shapes.generated.ts";

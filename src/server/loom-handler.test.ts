@@ -93,10 +93,13 @@ describe("the doors of the server itself", () => {
     expect(await refusalOf(await ask(createHandler(), "/"))).toEqual([404, "refusal", "not_found"]);
     const page = (): Response => new Response("<p>Hello.", { headers: { "referrer-policy": "same-origin" } });
     const handler = createHandler({ page, basePath: "/agents" });
-    for (const path of ["/agents", "/agents/", "/"]) {
+    for (const path of ["/agents/", "/", "/agents/assets/a.js"]) {
       const response = await ask(handler, path);
       expect([await response.text(), response.headers.get("referrer-policy")]).toEqual(["<p>Hello.", "same-origin"]);
     }
+    const bare = await ask(handler, "/agents?a=1");
+    expect([bare.status, bare.headers.get("location")]).toEqual([308, "./agents/?a=1"]);
+    expect(await refusalOf(await ask(handler, "/agents/assets/deep/a.js"))).toEqual([404, "refusal", "not_found"]);
   });
 });
 

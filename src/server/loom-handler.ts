@@ -137,7 +137,7 @@ function createCore(
   own: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize = allowAll, meter, register, onError, debug = false } = options;
-  const { observers = [] } = options;
+  const { observers = [], knowledge } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
   const runs = createRunDesk({
@@ -155,6 +155,7 @@ function createCore(
     streams: createStreams({ log, limits, meter, debug, onError: own.report }),
     runs,
     blobs,
+    knowledge,
     commands: createCommandHost({ log, runs, limits, blobs, report: own.report }),
     authorize,
     meter,

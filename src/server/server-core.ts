@@ -5,6 +5,7 @@ import type { BlobStore } from "./blobs/blob-store.ts";
 import type { CommandHost } from "./commands/carry-out.ts";
 import type { Authorize } from "./guard/authorize.ts";
 import type { RunDesk } from "./runs/run-desk.ts";
+import type { ServedKnowledge } from "./served-knowledge.ts";
 import type { ServerLimits } from "./server-limits.ts";
 import type { Streams } from "./streams/reader.ts";
 
@@ -14,6 +15,7 @@ export interface ServerCore {
   readonly streams: Streams;
   readonly runs: RunDesk;
   readonly blobs: BlobStore | undefined;
+  readonly knowledge: ServedKnowledge | undefined;
   /** How what is asked of sessions is carried out. */
   readonly commands: CommandHost;
   readonly authorize: Authorize;

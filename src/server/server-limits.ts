@@ -24,6 +24,8 @@ export interface ServerLimits extends StreamLimits {
   readonly maxImageBytes: number;
   readonly maxImages: number;
   readonly imageTimeoutMs: number;
+  /** Bytes of a document for the knowledge base, which may allow less itself. Code `document_too_large`. */
+  readonly maxDocumentBytes: number;
   /** Bytes of a whole ingest. Code `body_too_large`. */
   readonly maxIngestBytes: number;
   /** How long the sender of an ingest may be silent; 0: as long as it likes. Code `request_timeout`. */
@@ -67,6 +69,7 @@ export const SERVER_LIMITS: ServerLimits = {
   maxImageBytes: 10 * 1024 * 1024,
   maxImages: 8,
   imageTimeoutMs: 15_000,
+  maxDocumentBytes: 10 * 1024 * 1024,
   maxIngestBytes: 64 * 1024 * 1024,
   ingestIdleMs: 5 * 60_000,
   heartbeatMs: 15_000,

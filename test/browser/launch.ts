@@ -19,7 +19,12 @@ export const hasChromium = given !== undefined || (process.platform === "linux" 
 
 export async function launchChromium(): Promise<Browser> {
   // Containers often forbid what the sandbox needs; the pages are our own.
-  return chromium.launch({ executablePath: given ?? (await unpackChromium()), chromiumSandbox: false });
+  return chromium.launch({ executablePath: await findChromium(), chromiumSandbox: false });
+}
+
+/** Where it is; unpacked first where need be. */
+export async function findChromium(): Promise<string> {
+  return given ?? (await unpackChromium());
 }
 
 async function unpackChromium(): Promise<string> {

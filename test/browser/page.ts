@@ -7,8 +7,9 @@ import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { bundleForBrowser } from "./bundle.ts";
 
-const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'";
-const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Loom</title>
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; require-trusted-types-for 'script'; trusted-types loom";
+const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Loom</title><link rel="stylesheet" href="/page.css">
 <div id="root"></div><script type="module" src="/page.js"></script></html>`;
 
 export interface PageOutcome<T> {
@@ -19,8 +20,17 @@ export interface PageOutcome<T> {
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
 
-/** `answer` takes the requests that are not for the page itself. */
-export async function runPage<T>(browser: Browser, entry: string, answer?: Answer): Promise<PageOutcome<T>> {
+export interface PageOptions {
+  /** Takes the requests that are not for the page itself. */
+  readonly answer?: Answer;
+  readonly styles?: string;
+}
+
+export async function runPage<T>(
+  browser: Browser,
+  entry: string,
+  { answer, styles = "" }: PageOptions = {},
+): Promise<PageOutcome<T>> {
   const script = await bundleForBrowser(entry);
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://loopback");
@@ -28,6 +38,7 @@ export async function runPage<T>(browser: Browser, entry: string, answer?: Answe
       response.writeHead(200, { "content-type": type, "content-security-policy": POLICY }).end(body);
     if (url.pathname === "/") send("text/html", HTML);
     else if (url.pathname === "/page.js") send("text/javascript", script);
+    else if (url.pathname === "/page.css") send("text/css", styles);
     else if (answer === undefined) response.writeHead(404).end();
     else answer(request, response, url);
   });

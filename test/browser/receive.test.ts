@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the receiver in a page (skipped where there is no
       answers++;
     };
     const entry = join(import.meta.dirname, "receive-page.ts");
-    const { outcome, complaints } = await runPage<ReceiveOutcome>(browser, entry, answer);
+    const { outcome, complaints } = await runPage<ReceiveOutcome>(browser, entry, { answer });
 
     expect(answers).toBeGreaterThan(20);
     for (const [index, { offer, frames }] of streams.entries()) {

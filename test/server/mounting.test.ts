@@ -1,8 +1,11 @@
 // The handler in other people's servers, with the real packages: under a base path in Express and Hono, as a route that is
 // a function of Request, behind a proxy. Streams come as they are made and sockets open, whoever stands between.
 import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request as askHttp, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createGzip, constants as zlib } from "node:zlib";
 import { serve } from "@hono/node-server";
 import express, { type NextFunction, type Request as Asked, type Response as Answer } from "express";
@@ -13,7 +16,7 @@ import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { createLoomHandler, type LoomHandler, type LoomHandlerOptions } from "../../src/server/index.ts";
+import { createLoomHandler, createPage, type LoomHandler, type LoomHandlerOptions } from "../../src/server/index.ts";
 import { followSse } from "./stage.ts";
 
 const ANSWER = "Mounted, and well.";
@@ -32,7 +35,8 @@ function createMounted(options: Partial<LoomHandlerOptions> = {}): Mounted {
     ...Array.from({ length: 5 }, () => ({ text: ANSWER, chunk: 100 })),
   ]);
   const agents = { main: agent({ model }) };
-  const handler = createLoomHandler({ log: new MemoryLog(), agents, basePath: "/agents", ...options });
+  const page = createPage({ folder: buildPage() });
+  const handler = createLoomHandler({ log: new MemoryLog(), agents, basePath: "/agents", page, ...options });
   onTestFinished(() => handler.close({ graceMs: 0 }));
   return { handler, goOn };
 }
@@ -75,6 +79,31 @@ async function tryRequests(base: string, { goOn }: Mounted, ask: typeof fetch = 
   expect(started.status).toBe(202);
   const refused = await ask(`${base}/v1/sessions/none/events`);
   expect([refused.status, await refused.json()]).toMatchObject([404, { type: "refusal", code: "unknown_session" }]);
+}
+
+const SCRIPT = "export const page = 1;\n".repeat(100);
+
+function buildPage(): string {
+  const folder = mkdtempSync(join(tmpdir(), "loom-mounted-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "assets"));
+  writeFileSync(join(folder, "index.html"), '<script type="module" src="./assets/index-1.js"></script>');
+  writeFileSync(join(folder, "assets", "index-1.js"), SCRIPT);
+  return folder;
+}
+
+/** The page as a browser loads it: with or without the slash, and the file whose address stands in it. */
+async function tryPage(base: string): Promise<void> {
+  const document = await fetch(`${base}?from=here`);
+  expect([document.status, document.url]).toEqual([200, `${base}/?from=here`]);
+  expect(document.headers.get("content-security-policy")).toContain("default-src 'none'");
+  const [, address = ""] = /src="([^"]+)"/.exec(await document.text()) ?? [];
+  const script = await fetch(new URL(address, document.url), { headers: { "accept-encoding": "br" } });
+  expect([script.status, script.headers.get("content-type")]).toEqual([200, "text/javascript; charset=utf-8"]);
+  expect(script.headers.get("content-encoding")).toBe("br");
+  expect(await script.text()).toBe(SCRIPT);
+  expect((await fetch(`${base}/assets/none.js`)).status).toBe(404);
+  expect((await fetch(`${base}/assets/index-1.js`, { method: "POST" })).status).toBe(405);
 }
 
 async function trySockets(place: string, headers: { readonly [name: string]: string } = {}): Promise<void> {
@@ -137,6 +166,7 @@ describe("in Express", () => {
     const place = await mount(mounted);
     await tryRequests(`http://${place}/agents`, mounted);
     await trySockets(`${place}/agents`);
+    await tryPage(`http://${place}/agents`);
     expect([...paths]).toEqual([true]);
     expect(await (await fetch(`http://${place}/own`)).text()).toBe("theirs");
     const other = new WebSocket(`ws://${place}/v1/ws`);
@@ -154,7 +184,9 @@ describe("in Express", () => {
 
   it("it works without knowing its base", async () => {
     const mounted = createMounted({ basePath: "" });
-    await tryRequests(`http://${await mount(mounted)}/agents`, mounted);
+    const place = await mount(mounted);
+    await tryRequests(`http://${place}/agents`, mounted);
+    await tryPage(`http://${place}/agents`);
   });
 });
 
@@ -178,6 +210,9 @@ describe("as a route of functions", () => {
     expect(seen.join("\n")).toContain(ANSWER);
     const head = await GET(new Request("http://app.example/agents/v1/sessions/s1/events?follow=1", { method: "HEAD" }));
     expect([head.status, head.headers.get("content-type"), head.body]).toEqual([200, "text/event-stream", null]);
+    const bare = await GET(new Request("http://app.example/agents"));
+    expect([bare.status, bare.headers.get("location")]).toEqual([308, "./agents/"]);
+    expect(await (await GET(new Request("http://app.example/agents/"))).text()).toContain("./assets/index-1.js");
     const foreign = await GET(
       new Request("http://app.example/agents/version", { headers: { origin: "http://x.example" } }),
     );
@@ -270,6 +305,7 @@ describe("in Hono", () => {
     const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     await tryRequests(`http://${place}/agents`, mounted);
     await trySockets(`${place}/agents`);
+    await tryPage(`http://${place}/agents`);
     expect(await (await fetch(`http://${place}/own`)).text()).toBe("theirs");
   });
 });

@@ -51,6 +51,7 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
     streams,
     runs,
     blobs: undefined,
+    knowledge: undefined,
     commands: createCommandHost({ log, runs, limits, blobs: undefined, report }),
     authorize,
     meter: undefined,

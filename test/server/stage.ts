@@ -15,6 +15,7 @@ import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
 import { createApp } from "../../src/server/http/create-app.ts";
 import { createRunDesk } from "../../src/server/runs/create-run-desk.ts";
 import type { ServedAgents } from "../../src/server/runs/served-agents.ts";
+import type { ServedKnowledge } from "../../src/server/served-knowledge.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../src/server/server-limits.ts";
 import { createStreams } from "../../src/server/streams/create-streams.ts";
@@ -29,6 +30,7 @@ export interface ServerStageOptions {
   readonly limits?: Partial<ServerLimits>;
   readonly authorize?: Authorize;
   readonly basePath?: string;
+  readonly knowledge?: ServedKnowledge;
 }
 
 export interface ServerStage {
@@ -69,6 +71,7 @@ export async function setServerStage(options: ServerStageOptions = {}): Promise<
     streams,
     runs,
     blobs,
+    knowledge: options.knowledge,
     commands: createCommandHost({ log, runs, limits, blobs, report }),
     authorize,
     meter: undefined,

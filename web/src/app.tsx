@@ -1,19 +1,40 @@
-/** The whole page. */
+/** The whole page: what it can do, and what its components may ask of it. */
 import { type ReactNode, useMemo } from "react";
-import { connect, createLoomReceiver, createWebSocketTransport } from "loom-agent/client";
-import { Conversation, UiProvider } from "loom-agent/react";
+import { type UiActions, UiProvider, useStore } from "loom-agent/react";
+import type { Page } from "./effects/create-page.ts";
+import { PLUGINS } from "./plugins.ts";
+import { PageBoundary } from "./shell/page-boundary.tsx";
+import { PageProvider } from "./shell/page-context.tsx";
+import { Shell } from "./shell/shell.tsx";
+import { findImageAddress } from "./store/image-address.ts";
+import type { PageState } from "./store/page-state.ts";
 
-export function App(): ReactNode {
-  const receiver = useMemo(() => {
-    const made = createLoomReceiver();
-    const url = new URL("./v1/ws", location.href);
-    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    connect(made, { transport: createWebSocketTransport({ url: url.href }), session: "demo" });
-    return made;
-  }, []);
+const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
+const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
+const findImage = (url: string): string | undefined => findImageAddress(url, document.baseURI);
+
+export function App({ page }: { readonly page: Page }): ReactNode {
+  const language = useStore(page.store, selectLanguage);
+  const session = useStore(page.store, selectCurrent);
+  const actions = useMemo(() => createActions(page), [page]);
+  const findBlob = (id: string): string => `./v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${id}`;
   return (
-    <UiProvider language="en">
-      <Conversation receiver={receiver} sessionId="demo" />
+    <UiProvider language={language} actions={actions} plugins={PLUGINS} imageUrl={findImage} blobUrl={findBlob}>
+      <PageProvider page={page}>
+        <PageBoundary>
+          <Shell />
+        </PageBoundary>
+      </PageProvider>
     </UiProvider>
   );
+}
+
+function createActions(page: Page): UiActions {
+  return {
+    approve: (answer) => page.approve(answer),
+    changeTodo: (change) => page.changeTodo(change),
+    retry: (turn) => page.retryTurn(turn),
+    edit: (turn, text) => void page.editTurn(turn, text),
+    inspect: (place) => page.dispatch({ type: "inspector/opened", focus: { ...place } }),
+  };
 }

@@ -5,16 +5,19 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { KnowledgeBase, openKnowledgeBase, type Passage, type RetrieveOptions } from "../../context/index.ts";
+import { type KnowledgeBase, openKnowledgeBase } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import type { CollectionSearcher } from "../../tools/index.ts";
 import { CliError } from "../command.ts";
 import { type Environment, findKnowledgeBase } from "../find-store.ts";
 
 export interface KnowledgeChoice {
   readonly file: string;
-  /** Somebody has named it: nothing is put into it, and it has to be there. */
+  /** Somebody has named it: nothing is put into it, and it has to be there unless it `mayBeMissing`. */
   readonly isNamed: boolean;
+  /** It is made when it is first asked: whoever can send documents can fill it. */
+  readonly mayBeMissing?: boolean;
+  /** Of one document; as a base has it when absent. */
+  readonly maxDocumentBytes?: number;
 }
 
 export const HANDBOOK = "handbook";
@@ -31,16 +34,21 @@ export async function openChosen(choice: KnowledgeChoice, signal?: AbortSignal):
 }
 
 /** A file that was named and is not there is a mistake, and none to be made up for by an empty one. */
-export function assertThere({ file, isNamed }: KnowledgeChoice): void {
-  if (isNamed && file !== ":memory:" && !existsSync(file))
+export function assertThere(choice: KnowledgeChoice): void {
+  const { file, mayBeMissing = false } = choice;
+  if (isMissing(choice) && !mayBeMissing)
     throw new CliError(`there is no knowledge base \`${file}\``, `\`loom kb add --kb ${file} PATH\` makes one`);
 }
 
+export function isMissing({ file, isNamed }: KnowledgeChoice): boolean {
+  return isNamed && file !== ":memory:" && !existsSync(file);
+}
+
 /** The same, and makes a named one too. Documents are their owner's alone. */
-export async function openToWrite({ file, isNamed }: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
-  const base = await openPrivately(file);
+export async function openToWrite(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
+  const base = await openPrivately(choice);
   try {
-    if (!isNamed) await refreshHandbook(base, { signal });
+    if (!choice.isNamed) await refreshHandbook(base, { signal });
     return base;
   } catch (error) {
     await base.close();
@@ -48,10 +56,10 @@ export async function openToWrite({ file, isNamed }: KnowledgeChoice, signal?: A
   }
 }
 
-async function openPrivately(file: string): Promise<KnowledgeBase> {
+async function openPrivately({ file, maxDocumentBytes }: KnowledgeChoice): Promise<KnowledgeBase> {
   try {
     if (file !== ":memory:") await makePrivately(file);
-    return await openKnowledgeBase(file);
+    return await openKnowledgeBase(file, maxDocumentBytes === undefined ? {} : { maxDocumentBytes });
   } catch (error) {
     throw describeTrouble(file, error);
   }
@@ -141,43 +149,4 @@ async function listPages(folder: URL): Promise<readonly { readonly uri: string; 
       pages.push({ uri: `${HANDBOOK}/${language}/${name}`, url: new URL(`${language}/${name}`, folder) });
   }
   return pages;
-}
-
-/** A base that is opened by its first search: a run that searches nothing pays nothing. */
-export class LazyKnowledgeBase implements CollectionSearcher, AsyncDisposable {
-  readonly name = "knowledge base";
-  readonly minScore = KnowledgeBase.minScore;
-  readonly #choice: KnowledgeChoice;
-  readonly #onFailure: (error: unknown) => void;
-  #base: Promise<KnowledgeBase> | undefined;
-
-  /** `onFailure` is told once of a base that cannot be opened; each search fails. */
-  constructor(choice: KnowledgeChoice, onFailure: (error: unknown) => void) {
-    this.#choice = choice;
-    this.#onFailure = onFailure;
-  }
-
-  async retrieve(query: string, options: RetrieveOptions): Promise<readonly Passage[]> {
-    return (await this.#open()).retrieve(query, options);
-  }
-
-  async search(
-    query: string,
-    options: RetrieveOptions & { readonly collection?: string },
-  ): Promise<readonly Passage[]> {
-    return (await this.#open()).search(query, options);
-  }
-
-  #open(): Promise<KnowledgeBase> {
-    if (this.#base === undefined) {
-      this.#base = openChosen(this.#choice);
-      this.#base.catch(this.#onFailure);
-    }
-    return this.#base;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const base = await this.#base?.catch(() => undefined);
-    await base?.close();
-  }
 }

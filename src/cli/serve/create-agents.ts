@@ -1,8 +1,12 @@
-/** The agents of `loom serve`: one of each kind, with the same equipment. */
+/**
+ * The agents of `loom serve`: one of each kind for each model, all with the same equipment. Those of the first model are
+ * called by their kind alone, `react`; others also by their model, `react:openai/gpt-5`.
+ */
 import { agent, type CommonOptions } from "../../agents/index.ts";
 import type { ServedAgent } from "../../server/runs/run-desk.ts";
 import type { Equipment } from "../equipment.ts";
-import type { AGENT_NAMES, Settings } from "./settings.ts";
+import type { NamedModel } from "./further-models.ts";
+import { AGENT_NAMES, type Settings } from "./settings.ts";
 
 type AgentName = (typeof AGENT_NAMES)[number];
 
@@ -20,14 +24,15 @@ const ABOUT: { readonly [name in AgentName]: string } = {
   agot: "The same, and a task that proves complex becomes a graph of its own",
 };
 
+/** `models`: the first, and those that can be chosen besides. */
 export function createAgents(
-  { model, tools }: Equipment,
-  settings: Pick<Settings, "model" | "system" | "compression">,
+  { tools }: Pick<Equipment, "tools">,
+  models: readonly [first: NamedModel, ...further: readonly NamedModel[]],
+  settings: Pick<Settings, "system" | "compression">,
   onError: (error: unknown, errorId: string) => void,
-): { readonly [name in AgentName]: ServedAgent } {
+): { readonly [name: string]: ServedAgent } {
   const { system, compression } = settings;
   const common: CommonOptions = {
-    model,
     tools,
     compression,
     // The server counts and observes the runs of all of them.
@@ -35,10 +40,11 @@ export function createAgents(
     onError,
     ...(system === undefined ? {} : { systemInstructions: system }),
   };
-  const serve = (name: AgentName): ServedAgent => ({
-    agent: agent({ ...common, ...KINDS[name] }),
-    description: ABOUT[name],
-    model: settings.model,
-  });
-  return { react: serve("react"), tot: serve("tot"), got: serve("got"), agot: serve("agot") };
+  const agents = models.flatMap(({ name: model, model: own }, index) =>
+    AGENT_NAMES.map((name): readonly [string, ServedAgent] => [
+      index === 0 ? name : `${name}:${model}`,
+      { agent: agent({ ...common, model: own, ...KINDS[name] }), description: ABOUT[name], model },
+    ]),
+  );
+  return Object.fromEntries(agents);
 }

@@ -152,6 +152,22 @@ describe("settings", () => {
     expect(refuse({ __proto__: 1, constructor: 1 })).toContain('there is no setting "constructor"');
   });
 
+  it("that are models are names, or none", () => {
+    expect(read().values).toMatchObject({ models: undefined, "offline-delay": 20 });
+    expect(read(["--models", "offline, openai/gpt-5"]).values.models).toEqual(["offline", "openai/gpt-5"]);
+    expect(read([], { LOOM_MODELS: "none", LOOM_OFFLINE_DELAY: "0" }).values).toMatchObject({
+      models: ["none"],
+      "offline-delay": 0,
+    });
+    expect(read(["--config", writeFile({ models: [] })]).values.models).toEqual([]);
+    expect(refusal(["--models", "a b"])).toBe("--models: a b is not a list of models, with commas between");
+    expect(refusal(["--models", "/x"])).toContain("is not a list of models");
+    const env = { ANTHROPIC_API_KEY: "sk-secret" };
+    const printed = describeSettings(read([], env), 120, env);
+    expect(printed).toMatch(/^ {2}models +offline,anthropic\/claude-sonnet-4-5 {2}\(default\)$/m);
+    expect(printed).not.toContain("secret");
+  });
+
   it("that are secret come from the environment or the file, and are never shown", () => {
     const file = writeFile({ "api-key": "sk-secret" });
     const known = [read(["--config", file]), read([], { LOOM_API_KEY: "sk-secret" })];

@@ -9,22 +9,23 @@ import {
   type LoggerLike,
   type PrometheusObserver,
 } from "../../observe/index.ts";
+import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
-import { type ServerLimits, startLoomServer } from "../../server/index.ts";
+import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
 import { isLoopback } from "../../server/guard/read-proxies.ts";
-import { createStartPage } from "../../server/pages/start-page.ts";
 import { readLimits } from "../../server/server-limits.ts";
 import { CliError } from "../command.ts";
 import { type Equipment, openEquipment } from "../equipment.ts";
 import { findStore } from "../find-store.ts";
 import { cutText } from "../fit-text.ts";
-import { chooseKnowledgeBase } from "../kb/default-knowledge-base.ts";
+import { chooseKnowledgeBase, isMissing } from "../kb/default-knowledge-base.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
 import { createAgents } from "./create-agents.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeServer } from "./describe-server.ts";
+import { openFurtherModels } from "./further-models.ts";
 import { startRetention } from "./retention.ts";
 import { NONE } from "./setting.ts";
 import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
@@ -68,6 +69,8 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const equipment = stack.use(await equip(values, (warning) => terminal.warn(cutText(warning, 500))));
   for (const warning of equipment.warnings) terminal.warn(cutText(warning, 500));
+  const first = { name: formatModelName(parseModelName(values.model)), model: equipment.model };
+  const further = await openFurtherModels(collectModels(values), (warning) => terminal.warn(cutText(warning, 500)));
   if (signal.isTold) return 0;
   const limits = collectLimits(values);
   const store = values.store ?? findStore(process.env);
@@ -81,13 +84,14 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const prometheus = values.metrics ? await openMetrics() : undefined;
   const server = await startLoomServer({
     log,
-    agents: createAgents(equipment, values, onError),
+    agents: createAgents(equipment, [first, ...further], values, onError),
     defaultAgent: values.agent,
     host: values.host,
     port: values.port,
     allowPublic: values["allow-public"],
     ...(values["base-path"] === undefined ? {} : { basePath: values["base-path"] }),
     blobs,
+    ...(equipment.knowledge === undefined ? {} : { knowledge: equipment.knowledge }),
     limits,
     origins: values.origins,
     hosts: values.hosts,
@@ -98,7 +102,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     debug: values.debug,
     images: values.images,
     runs: { maxSessions: values["max-sessions"] },
-    page: createStartPage({ model: values.model }),
+    page: createPage(),
   });
   stack.defer(() => server.close());
   stack.use(startRetention(log, values, logger));
@@ -118,13 +122,13 @@ function assertPrivate({ host, "allow-public": allowPublic }: Settings): void {
 }
 
 function equip(values: Settings, onWarning: (warning: string) => void): Promise<Equipment> {
-  const { model, workspace, mcp, kb } = values;
-  const knowledge = kb === NONE ? undefined : { ...chooseKnowledgeBase(kb), isAutomatic: false };
+  const { workspace, mcp, kb } = values;
+  const knowledge = kb === NONE ? undefined : { ...chooseKnowledgeBase(kb), ...filledHere(values), isAutomatic: false };
+  if (knowledge !== undefined && isMissing(knowledge))
+    onWarning(`kb: \`${knowledge.file}\` is not there yet; it is made when it is first asked`);
   return openEquipment(
     {
-      model,
-      baseURL: values["base-url"],
-      apiKey: values["api-key"],
+      ...collectModels(values),
       workspace,
       mcp,
       allowFetch: values["allow-fetch"],
@@ -132,6 +136,16 @@ function equip(values: Settings, onWarning: (warning: string) => void): Promise<
     },
     onWarning,
   );
+}
+
+/** Whoever reaches the server can fill its base, so it may begin without one. */
+function filledHere(values: Settings) {
+  return { mayBeMissing: true, maxDocumentBytes: values["max-document"] };
+}
+
+function collectModels(values: Settings) {
+  const { model, models, "base-url": baseURL, "api-key": apiKey, "offline-delay": offlineDelayMs } = values;
+  return { model, models, baseURL, apiKey, offlineDelayMs };
 }
 
 function collectLimits(values: Settings): ServerLimits {

@@ -26,7 +26,7 @@ export interface Setting<T> {
   /** Undefined: there is none, and what that means is said by `about`. */
   readonly fallback: T | undefined;
   /** What is in force where there is none, and the environment decides: in words, and as it is here. */
-  readonly standIn?: { readonly words: string; find(env: Environment): string };
+  readonly standIn?: { readonly words: string; find(env: Environment): T };
   /** Never taken from a flag, where everybody sees it, and never shown. */
   readonly isSecret?: boolean;
   readonly group: string;

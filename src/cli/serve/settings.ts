@@ -7,6 +7,7 @@ import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/server-limits.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
+import { listUsualModels } from "./list-usual-models.ts";
 import {
   bytes,
   chooseOf,
@@ -44,6 +45,7 @@ function isTaken(read: () => unknown): boolean {
   }
 }
 
+const isModel = (item: string): boolean => /^[^\s/]+(?:\/\S+)?$/.test(item);
 const isBasePath = (text: string): boolean => isTaken(() => readBasePath(text));
 const isProxy = (item: string): boolean => isTaken(() => readProxies([item]));
 
@@ -77,6 +79,7 @@ export const LIMIT_SETTINGS = {
   "max-blob": "maxBlobBytes",
   "max-session-blobs": "maxSessionBlobBytes",
   "max-image": "maxImageBytes",
+  "max-document": "maxDocumentBytes",
   "max-outbound": "maxOutboundBytes",
   "max-lag": "maxLagBytes",
   "max-stall": "maxStallMs",
@@ -129,12 +132,26 @@ export const SETTINGS = {
   "retention-every": define(STORE, timer, 600_000, "how often to look for what is to be forgotten"),
 
   agent: define(AGENTS, chooseOf(...AGENT_NAMES), "react", "the agent that answers messages which name none"),
-  model: define(AGENTS, text, "offline", "provider and model of all agents, as openai/gpt-5"),
+  model: define(AGENTS, text, "offline", "provider and model of the agents, as openai/gpt-5"),
+  models: {
+    ...defineOpen(
+      AGENTS,
+      listOf("models", isModel),
+      "further models that people may choose, as offline,openai/gpt-5; or none",
+    ),
+    standIn: { words: "`offline`, and of every provider whose key is there its usual model", find: listUsualModels },
+  },
   "base-url": defineOpen(AGENTS, url, "where the provider is, for servers that speak like OpenAI"),
   "api-key": {
     ...defineOpen(AGENTS, text, "key of the provider; its own variable, as OPENAI_API_KEY, does as well"),
     isSecret: true,
   },
+  "offline-delay": define(
+    AGENTS,
+    durationOrNone,
+    20,
+    "before each word of the offline model, so that people can watch it; quicker in a search",
+  ),
   system: defineOpen(AGENTS, text, "what the model is told before everything else"),
   compression: define(AGENTS, toggle, true, "make prompts fit the model when a conversation grows too long"),
   workspace: defineOpen(AGENTS, path, "folder whose files may be read, and with consent written"),
@@ -162,6 +179,7 @@ export const SETTINGS = {
   "max-blob": limit("max-blob", bytes, "size of one image or file"),
   "max-session-blobs": limit("max-session-blobs", bytes, "size of all images and files of a session"),
   "max-image": limit("max-image", bytes, "size of an image that is fetched for the page"),
+  "max-document": limit("max-document", bytes, "size of a document for the knowledge base"),
   "max-outbound": limit("max-outbound", bytes, "what may be on its way to one reader"),
   "max-lag": limit("max-lag", bytes, "how far a reader may fall behind before it is told to come back"),
   "max-stall": limit("max-stall", timer, "how long a reader may take nothing at all"),

@@ -274,6 +274,55 @@ describe("adding", () => {
   });
 });
 
+describe("a file that somebody has sent", () => {
+  const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+  it("is read as one of the disk is, and takes the place of the one before", async () => {
+    const added = await base.addBytes({ uri: "storks.md", bytes: encode("# Storks\n\nStorks clatter.") });
+    expect(added).toEqual({ outcome: "added", document: await base.get("storks.md") });
+    expect(added.document).toMatchObject({ title: "Storks", format: "markdown", collection: "default", chunks: 1 });
+    const again = await base.addBytes({ uri: "storks.md", bytes: encode("# Storks\n\nStorks clatter.") });
+    expect(again).toEqual({ ...added, outcome: "unchanged" });
+    const moved = await base.addBytes({ uri: "storks.md", bytes: encode("Storks nest."), collection: "birds" });
+    expect(moved).toMatchObject({ outcome: "updated", document: { collection: "birds" } });
+    expect(await urisOf("clatter")).toEqual([]);
+    // It stays where it was put.
+    const third = await base.addBytes({ uri: "storks.md", bytes: encode("Storks fly."), format: "text" });
+    expect(third.document).toMatchObject({ collection: "birds", format: "text" });
+    // The same bytes, read in another way.
+    const fourth = await base.addBytes({ uri: "storks.md", bytes: encode("Storks fly."), format: "html" });
+    expect(fourth).toMatchObject({ outcome: "updated", document: { format: "html" } });
+    expect(await base.stats()).toMatchObject({ documents: 1 });
+  });
+
+  it("costs nothing where it cannot be read", async () => {
+    await base.addBytes({ uri: "storks.md", bytes: encode("Storks clatter.") });
+    for (const [uri, bytes, code] of [
+      ["storks.md", Uint8Array.of(0, 1, 2, 0, 255), "unreadable_document"],
+      ["storks.png", encode("x"), "unreadable_document"],
+      ["", encode("x"), "invalid_name"],
+    ] as const)
+      await expect(base.addBytes({ uri, bytes })).rejects.toMatchObject({ code });
+    await using narrow = await openKnowledgeBase(":memory:", { maxDocumentBytes: 3 });
+    await expect(narrow.addBytes({ uri: "a.md", bytes: encode("four") })).rejects.toMatchObject({
+      code: "document_too_large",
+    });
+    const signal = AbortSignal.abort();
+    await expect(base.addBytes({ uri: "b.md", bytes: encode("# x\n".repeat(10_000)), signal })).rejects.toThrow(
+      /abort/i,
+    );
+    expect(await urisOf("clatter")).toEqual(["storks.md"]);
+    expect(await base.stats()).toMatchObject({ documents: 1 });
+  });
+
+  it("is removed by its name, and nothing below that name is", async () => {
+    for (const uri of ["a", "a/1.md", "ab"]) await base.addText({ uri, text: "heron" });
+    expect(await base.removeDocument("a")).toBe(true);
+    expect(await base.removeDocument("a")).toBe(false);
+    expect((await base.list()).map(({ uri }) => uri)).toEqual(["a/1.md", "ab"]);
+  });
+});
+
 describe("collections, lists and removing", () => {
   beforeEach(async () => {
     await base.addText({ uri: "a/1", text: "heron", collection: "birds" });

@@ -27,7 +27,15 @@ import { type KnowledgeBaseLimits, type KnowledgeBaseOptions, resolveLimits } fr
 import { openBase } from "./knowledge-schema.ts";
 import type { StoredDocument, Totals } from "./knowledge-rows.ts";
 import { KnowledgeStore } from "./knowledge-store.ts";
-import { type DocumentFormat, indexDocument, readText } from "./read-document.ts";
+import {
+  DOCUMENT_ENDINGS,
+  type DocumentFormat,
+  findFormat,
+  indexDocument,
+  type ReadDocument,
+  readDocument,
+  readText,
+} from "./read-document.ts";
 import { PdfReader } from "./read-pdf.ts";
 import { MIN_SCORE, type SearchHit, searchPassages } from "./search-passages.ts";
 import { walkFolder } from "./walk-folder.ts";
@@ -68,6 +76,21 @@ export interface TextDocument {
   readonly format?: Exclude<DocumentFormat, "pdf">;
   readonly collection?: string;
   readonly signal?: AbortSignal;
+}
+
+export interface ByteDocument {
+  /** What it is known by. Its ending says what it is, unless `format` does. */
+  readonly uri: string;
+  /** As they are in a file. */
+  readonly bytes: Uint8Array;
+  readonly format?: DocumentFormat;
+  readonly collection?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface AddedDocument {
+  readonly outcome: Outcome;
+  readonly document: DocumentInfo;
 }
 
 export type DocumentInfo = Omit<StoredDocument, "key" | "hash" | "root" | "stamp">;
@@ -164,29 +187,35 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   async addText(document: TextDocument): Promise<Outcome> {
     const { format = "markdown", signal } = document;
     const text = checkText(document.text, "text");
-    const uri = checkName(document.uri, "uri");
-    const known = this.#store.find(uri);
-    const collection = checkName(document.collection ?? known?.collection ?? DEFAULT_COLLECTION, "collection");
+    const { uri, known, collection } = this.#place(document);
     if (!TEXT_FORMATS.has(format)) throw new LoomError("invalid_arguments", "a text is markdown, text or html");
-    const bytes = Buffer.byteLength(text);
-    if (bytes > this.#limits.maxDocumentBytes)
-      throw new LoomError(
-        "document_too_large",
-        `The text has ${bytes} bytes; ${this.#limits.maxDocumentBytes} are allowed.`,
-        { bytes, limit: this.#limits.maxDocumentBytes },
-      );
+    const bytes = this.#checkSize(Buffer.byteLength(text), "text");
     const read = await readText(text, format, basename(uri) || uri, signal);
     const title = document.title === undefined ? read.title : checkText(document.title, "title");
     const digest = hash("sha256", JSON.stringify([title, format, text]));
     if (known?.hash === digest && known.collection === collection) return "unchanged";
-    const chunks = await indexDocument({ ...read, title }, this.#limits, signal);
-    const now = Date.now();
-    const stored = { uri, collection, title, format, bytes, modifiedAt: now, indexedAt: now, hash: digest };
-    const written = { ...stored, chunks: chunks.length, root: null, stamp: "" };
-    const [settled] = await writeBatch(this.#target, [{ document: written, chunks }], signal);
-    const outcome = settled?.outcome ?? "unchanged";
-    if (typeof outcome === "string") return outcome;
-    throw new LoomError(outcome.code, outcome.message, { limit: this.#limits.maxDocuments });
+    const { outcome } = await this.#write({ ...read, title }, { uri, collection, bytes, hash: digest }, signal);
+    return outcome;
+  }
+
+  /**
+   * Adds a file that somebody has sent, in place of the document with its uri. Throws `unreadable_document`,
+   * `document_too_large`, `too_many_documents`, or `missing_package` for a PDF that nothing here reads; then what was
+   * known stays.
+   */
+  async addBytes(document: ByteDocument): Promise<AddedDocument> {
+    const { bytes, signal } = document;
+    const { uri, known, collection } = this.#place(document);
+    const format = document.format ?? findFormat(uri);
+    if (format === undefined)
+      throw new LoomError("unreadable_document", `Documents are files that end in ${DOCUMENT_ENDINGS.join(", ")}.`);
+    this.#checkSize(bytes.length, "file");
+    // The same bytes can be read in another way.
+    const digest = `${format} ${hash("sha256", bytes)}`;
+    if (known?.hash === digest && known.collection === collection)
+      return { outcome: "unchanged", document: toInfo(known) };
+    const read = await readDocument(bytes, uri, format, this.#target.pdf, signal);
+    return this.#write(read, { uri, collection, bytes: bytes.length, hash: digest }, signal);
   }
 
   /** In the order of their uris, from the one after `after`; 100 when no limit is given. */
@@ -217,6 +246,13 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
       if (removed > 0) return removed;
     }
     return 0;
+  }
+
+  /** Removes the document that has exactly this uri; whether there was one. */
+  async removeDocument(uri: string): Promise<boolean> {
+    const found = this.#store.find(checkText(uri, "uri"));
+    if (found !== undefined) await this.#delete([found.key]);
+    return found !== undefined;
   }
 
   /** The best passages first. */
@@ -253,6 +289,39 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** A document that is known stays in its collection where none is named. */
+  #place(document: { readonly uri: string; readonly collection?: string }) {
+    const uri = checkName(document.uri, "uri");
+    const known = this.#store.find(uri);
+    const collection = checkName(document.collection ?? known?.collection ?? DEFAULT_COLLECTION, "collection");
+    return { uri, known, collection };
+  }
+
+  #checkSize(bytes: number, what: string): number {
+    const limit = this.#limits.maxDocumentBytes;
+    if (bytes <= limit) return bytes;
+    throw new LoomError("document_too_large", `The ${what} has ${bytes} bytes; ${limit} are allowed.`, {
+      bytes,
+      limit,
+    });
+  }
+
+  async #write(
+    read: ReadDocument,
+    about: Pick<StoredDocument, "uri" | "collection" | "bytes" | "hash">,
+    signal: AbortSignal | undefined,
+  ): Promise<AddedDocument> {
+    const chunks = await indexDocument(read, this.#limits, signal);
+    const now = Date.now();
+    const { title, format } = read;
+    const info = { ...about, title, format, modifiedAt: now, indexedAt: now, chunks: chunks.length };
+    const written = { ...info, root: null, stamp: "" };
+    const [settled] = await writeBatch(this.#target, [{ document: written, chunks }], signal);
+    const outcome = settled?.outcome ?? "unchanged";
+    if (typeof outcome === "string") return { outcome, document: toInfo({ key: 0, ...written }) };
+    throw new LoomError(outcome.code, outcome.message, { limit: this.#limits.maxDocuments });
   }
 
   #prune(root: string, there: ReadonlySet<string>, signal: AbortSignal | undefined): Promise<number> {

@@ -43,6 +43,9 @@ const MAX_HEAD_LINES = 200;
 /** Passages after which others get their turn. */
 const TURN_CHUNKS = 64;
 
+/** How the names of documents end. */
+export const DOCUMENT_ENDINGS: readonly string[] = [...FORMATS.keys()];
+
 /** Undefined for a name that no format is known by. */
 export function findFormat(path: string): DocumentFormat | undefined {
   return FORMATS.get(extname(path).toLowerCase());

@@ -32,6 +32,8 @@ export interface OfflineAnswer {
   readonly calls: readonly { readonly name: string; readonly input: JsonObject }[];
   /** It fails with this message, after what it has said: somebody asked for it. */
   readonly error?: string;
+  /** One of the many small answers of a search: a thought, or what it is worth. */
+  readonly isOfSearch?: boolean;
 }
 
 export function answerPrompt(prompt: readonly ModelMessage[], tools: readonly ModelTool[]): OfflineAnswer {

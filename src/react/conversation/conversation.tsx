@@ -4,12 +4,15 @@
  *
  * Invariant: a token renders one message. The list is rendered anew when a run comes or goes, or other rows are seen.
  */
-import { type ReactNode, useMemo, useRef } from "react";
+import { type ReactNode, type Ref, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 import type { Receiver, SessionView } from "../../client/index.ts";
 import { useSession } from "../use-receiver.ts";
 import { IconButton } from "../ui/button.tsx";
+import { KeptStatesProvider } from "../ui/kept-state.tsx";
+import type { ElementPlace } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { RunItem } from "./run-item.tsx";
+import { showElement } from "./show-element.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
 
 const WORDS = defineWords({
@@ -30,16 +33,32 @@ export interface ConversationProps {
   readonly sessionId: string;
   /** What is shown while there is nothing yet. */
   readonly children?: ReactNode;
+  readonly ref?: Ref<ConversationHandle>;
+}
+
+export interface ConversationHandle {
+  /** Brings it into sight. */
+  show(place: ElementPlace): void;
+  toEnd(): void;
 }
 
 const ESTIMATED_HEIGHT = 160;
 /** Nearer to the end than this is at the end. */
 const END_PX = 80;
 
-export function Conversation({ receiver, sessionId, children }: ConversationProps): ReactNode {
+/** Of another session nothing is kept: neither the place nor the heights. */
+export function Conversation(props: ConversationProps): ReactNode {
+  return (
+    <KeptStatesProvider key={props.sessionId}>
+      <SessionConversation {...props} />
+    </KeptStatesProvider>
+  );
+}
+
+function SessionConversation({ receiver, sessionId, children, ref }: ConversationProps): ReactNode {
   const words = useWords(WORDS);
   const scroller = useRef<HTMLDivElement>(null);
-  const select = useMemo(() => createKeySelector(), [sessionId]);
+  const select = useMemo(() => createKeySelector(), []);
   const { keys, earlier } = useSession(receiver, sessionId, select);
   const virtualizer = useVirtualizer({
     count: keys.length,
@@ -51,7 +70,25 @@ export function Conversation({ receiver, sessionId, children }: ConversationProp
     followOnAppend: true,
     scrollEndThreshold: END_PX,
   });
-  if (keys.length === 0) return <div className="loom-conversation loom-conversation-empty">{children}</div>;
+  const isEmpty = keys.length === 0;
+  // What one opens, one wants to read on from its end.
+  useLayoutEffect(() => {
+    if (!isEmpty) virtualizer.scrollToEnd();
+  }, [isEmpty, virtualizer]);
+  useImperativeHandle(
+    ref,
+    () => ({
+      show(place) {
+        const index = keys.lastIndexOf(place.turn);
+        if (index === -1 || scroller.current === null) return;
+        virtualizer.scrollToIndex(index, { align: "start" });
+        showElement(scroller.current, place);
+      },
+      toEnd: () => virtualizer.scrollToEnd(),
+    }),
+    [keys, virtualizer],
+  );
+  if (isEmpty) return <div className="loom-conversation loom-conversation-empty">{children}</div>;
   const rows = virtualizer.getVirtualItems();
   return (
     <div className="loom-conversation">
@@ -83,7 +120,7 @@ export function Conversation({ receiver, sessionId, children }: ConversationProp
           ))}
         </div>
       </div>
-      {virtualizer.isAtEnd?.() === false ? (
+      {!virtualizer.isAtEnd() ? (
         <div className="loom-conversation-end">
           <IconButton icon="down" label={words.toEnd} onClick={() => virtualizer.scrollToEnd()} />
         </div>

@@ -1,11 +1,33 @@
 /** Structured data of an answer: a table, a chart, an image, or something of the sender's own. */
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import type { DataBlock } from "../../client/index.ts";
+import { ChartView } from "./chart-view.tsx";
+import { DataImage } from "./data-image.tsx";
+import { DataTable } from "./data-table.tsx";
+import { DataTree } from "./data-tree.tsx";
 
 export interface DataViewProps {
   readonly block: DataBlock;
 }
 
-export function DataView({ block }: DataViewProps): ReactNode {
-  return <pre>{JSON.stringify(block.data)}</pre>;
-}
+/** What is not what it is called is shown as it came. */
+export const DataView = memo(function DataView({ block }: DataViewProps): ReactNode {
+  const { dataType, data, metadata } = block;
+  const told = metadata?.["description"];
+  const description = typeof told === "string" && told !== "" ? told : undefined;
+  switch (dataType) {
+    case "dataframe":
+      return <DataTable data={data} description={description} />;
+    case "chart":
+      return <ChartView data={data} description={description} />;
+    case "image":
+      return <DataImage data={data} description={description} />;
+    case "custom":
+      return (
+        <figure className="loom-data-custom">
+          {description === undefined ? null : <figcaption className="loom-data-caption">{description}</figcaption>}
+          <DataTree data={data} />
+        </figure>
+      );
+  }
+});

@@ -1,7 +1,15 @@
-/** One part of a message, by its type. */
+/** One part of a message, by its type, with a way to the frames it was made of. */
 import { memo, type ReactNode } from "react";
 import type { MessagePart, TodoList } from "../../client/index.ts";
+import { DataView } from "../data/data-view.tsx";
 import { RichText } from "../text/rich-text.tsx";
+import { ErrorBanner } from "./error-banner.tsx";
+import { ImageItem } from "./image-item.tsx";
+import { InspectButton } from "./inspect-button.tsx";
+import { ReferencesItem } from "./references-item.tsx";
+import { ThinkingItem } from "./thinking-item.tsx";
+import { TodoCard } from "./todo-card.tsx";
+import { ToolCard } from "./tool-card.tsx";
 
 export interface PartItemProps {
   readonly part: MessagePart;
@@ -13,11 +21,36 @@ export interface PartItemProps {
   readonly todoList: TodoList | undefined;
 }
 
-export const PartItem = memo(function PartItem({ part }: PartItemProps): ReactNode {
+export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode {
+  return (
+    <div className="loom-part-row">
+      <div className="loom-part-content">
+        <PartContent {...props} />
+      </div>
+      <InspectButton place={{ turn: props.turnKey, kind: "part", key: props.part.key }} />
+    </div>
+  );
+});
+
+function PartContent({ part, turnKey, runId, isLive, todoList }: PartItemProps): ReactNode {
   switch (part.type) {
     case "text":
       return <RichText text={part.text} format={part.format} isComplete={part.isComplete} />;
+    case "thinking":
+      return <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} />;
+    case "tool":
+      return <ToolCard call={part.call} partKey={part.key} turnKey={turnKey} runId={runId} isLive={isLive} />;
+    case "data":
+      return <DataView block={part.block} />;
+    case "image":
+      return <ImageItem url={part.url} alt={part.alt} />;
+    case "todo":
+      return <TodoCard list={todoList} />;
+    case "error":
+      return <ErrorBanner part={part} isLive={isLive} />;
+    case "references":
+      return <ReferencesItem part={part} turnKey={turnKey} />;
     default:
-      return <pre>{JSON.stringify(part)}</pre>;
+      return null;
   }
-});
+}

@@ -1,5 +1,8 @@
 /** A text of an answer as its `format` says: Markdown, plain text or HTML. Nothing in it can run or fetch anything. */
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
+import { HtmlText } from "./html-text.tsx";
+import { MarkdownText } from "./markdown-text.tsx";
+import { PlainText } from "./plain-text.tsx";
 
 export interface RichTextProps {
   readonly text: string;
@@ -9,6 +12,13 @@ export interface RichTextProps {
   readonly isComplete: boolean;
 }
 
-export function RichText({ text }: RichTextProps): ReactNode {
-  return <div className="loom-text">{text}</div>;
-}
+export const RichText = memo(function RichText({ text, format, isComplete }: RichTextProps): ReactNode {
+  switch (format) {
+    case "markdown":
+      return <MarkdownText text={text} isComplete={isComplete} />;
+    case "html":
+      return <HtmlText text={text} isComplete={isComplete} />;
+    default:
+      return <PlainText text={text} />;
+  }
+});

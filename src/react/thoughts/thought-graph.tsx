@@ -1,6 +1,20 @@
-/** The graph of thoughts of a run: its tasks, what they need, and what became of them. */
-import type { ReactNode } from "react";
+/**
+ * The graph of thoughts of a run: its steps, what they need, what became of them, and what was added on the way. The
+ * drawing is made anew when a step or an edge comes; a step that only changes its state stays where it is.
+ */
+import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import type { GraphView } from "../../client/index.ts";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { useWords } from "../ui/words.ts";
+import { drawGraph, chooseLook } from "./draw-graph.ts";
+import { Drawing } from "./drawing.tsx";
+import { GraphNode } from "./graph-node.tsx";
+import { GraphPanel } from "./graph-panel.tsx";
+import { GRID } from "./grid.ts";
+import { type GraphLayout, layoutGraph } from "./layout-graph.ts";
+import { GRAPH_WORDS } from "./thoughts-words.ts";
+import { type Opened, useOpened } from "./use-opened.ts";
 
 export interface ThoughtGraphProps {
   readonly graph: GraphView;
@@ -8,12 +22,157 @@ export interface ThoughtGraphProps {
   readonly isLive: boolean;
 }
 
-export function ThoughtGraph({ graph }: ThoughtGraphProps): ReactNode {
+/** Open while it grows; closed where it is only looked back at. */
+export const ThoughtGraph = memo(function ThoughtGraph({ graph, turnKey, isLive }: ThoughtGraphProps): ReactNode {
+  const words = useWords(GRAPH_WORDS);
+  const { element, isOpen, setOpen, ...selection } = useOpened(turnKey, "graph-node", isLive);
   return (
-    <ol>
-      {graph.nodes.map(({ id, label }) => (
-        <li key={id}>{label ?? id}</li>
-      ))}
-    </ol>
+    <section ref={element} className="loom-thoughts loom-card" aria-label={words.graph}>
+      <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<GraphSummary graph={graph} />}>
+        <GraphBody graph={graph} turnKey={turnKey} isLive={isLive} {...selection} />
+      </Disclosure>
+    </section>
   );
+});
+
+function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphView }): ReactNode {
+  const words = useWords(GRAPH_WORDS);
+  const counts = { planned: 0, running: 0, complete: 0, failed: 0, skipped: 0, interrupted: 0 };
+  for (const { status } of nodes) counts[status]++;
+  const said = [
+    words.nodes(nodes.length),
+    words.done(counts.complete, nodes.length),
+    ...(counts.running === 0 ? [] : [words.runningNow(counts.running)]),
+    ...(counts.failed === 0 ? [] : [words.failedCount(counts.failed)]),
+    ...(counts.skipped === 0 ? [] : [words.skippedCount(counts.skipped)]),
+    ...(expansions.length === 0 ? [] : [words.expansions(expansions.length)]),
+  ];
+  return (
+    <>
+      <Icon name="graph" />
+      <span className="loom-thoughts-title">{words.graph}</span>
+      <span className="loom-thoughts-facts">{said.join(" · ")}</span>
+    </>
+  );
+}
+
+const MAX_NAMED = 5;
+
+type GraphBodyProps = ThoughtGraphProps & Pick<Opened, "selected" | "select">;
+
+function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps): ReactNode {
+  const words = useWords(GRAPH_WORDS);
+  const { nodes } = graph;
+  const [moved, setMoved] = useState<number>();
+  const layout = useLayout(graph);
+  const drawing = useMemo(() => drawGraph(layout), [layout]);
+  const { boxes, width, height } = drawing;
+  const lines = useMemo(
+    () => drawing.lines.map((line) => ({ ...line, look: chooseLook(nodes, line.from, line.to) })),
+    [drawing, nodes],
+  );
+  const added = useMemo(() => {
+    const lists = new Map<string, readonly string[]>();
+    for (const { nodeId, nodes: ids } of graph.expansions) lists.set(nodeId, [...(lists.get(nodeId) ?? []), ...ids]);
+    return lists;
+  }, [graph.expansions]);
+
+  const selectedPlace = selected === undefined ? undefined : layout.index.places.get(selected.id);
+  const selectedNode = selectedPlace === undefined ? undefined : nodes[selectedPlace];
+  const busy = useMemo(() => findBusy(nodes), [nodes]);
+  const followed = selectedPlace ?? busy;
+  const current = moved !== undefined && moved < nodes.length ? moved : followed;
+  const choose = (position: number, byKeyboard = false): void => {
+    setMoved(position);
+    const id = nodes[position]?.id;
+    if (id !== undefined) select(selected?.id === id && !byKeyboard ? undefined : { id, byKeyboard });
+  };
+  // The same for all states of the steps: a step that changes renders alone.
+  const newest = useRef(choose);
+  newest.current = choose;
+  const chooseLatest = useCallback((position: number) => newest.current(position), []);
+  const handleKey = (event: KeyboardEvent, position: number): void => {
+    if (event.key === "Enter" || event.key === " ") choose(position, true);
+    else if (event.key === "Escape" && selected !== undefined) select(undefined);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  return (
+    <>
+      <Drawing
+        label={words.graph}
+        role="listbox"
+        boxes={boxes}
+        boxWidth={GRID.width}
+        lines={lines}
+        width={width}
+        height={height}
+        followed={followed}
+        isLive={isLive}
+        current={current}
+        onMove={setMoved}
+        onFollow={() => select(undefined)}
+        onKey={handleKey}
+        renderBox={(position) => {
+          const node = nodes[position];
+          const box = boxes[position];
+          if (node === undefined || box === undefined) return null;
+          return (
+            <GraphNode
+              key={box.key}
+              node={node}
+              position={position}
+              count={nodes.length}
+              x={box.x}
+              y={box.y}
+              added={added.get(node.id)?.length ?? 0}
+              needs={box.before
+                .slice(0, MAX_NAMED)
+                .map((place) => nodes[place]?.id)
+                .join(", ")}
+              isSelected={node.id === selected?.id}
+              hasKeyboard={position === current}
+              onChoose={chooseLatest}
+            />
+          );
+        }}
+      />
+      {selected === undefined || selectedPlace === undefined || selectedNode === undefined ? null : (
+        <GraphPanel
+          key={selected.id}
+          graph={graph}
+          node={selectedNode}
+          needs={boxes[selectedPlace]?.before ?? []}
+          neededBy={boxes[selectedPlace]?.after ?? []}
+          added={added.get(selected.id) ?? []}
+          turnKey={turnKey}
+          takesFocus={selected.byKeyboard}
+          onSelect={(id) => select({ id, byKeyboard: true })}
+          onClose={() => select(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Made of the one before, so that what was placed keeps its order. */
+function useLayout(graph: GraphView): GraphLayout {
+  const last = useRef<{ readonly graph: GraphView; readonly layout: GraphLayout }>(undefined);
+  const before = last.current;
+  const isSame =
+    before !== undefined && before.graph.edges === graph.edges && before.graph.nodes.length === graph.nodes.length;
+  if (isSame) return before.layout;
+  const layout = layoutGraph(graph, before?.layout);
+  last.current = { graph, layout };
+  return layout;
+}
+
+/** The last that is at work, or else the last that came to an end; the first where nothing has begun. */
+function findBusy(nodes: GraphView["nodes"]): number {
+  const running = nodes.findLastIndex(({ status }) => status === "running");
+  if (running >= 0) return running;
+  const begun = nodes.findLastIndex(({ status }) => status !== "planned");
+  return Math.max(0, begun);
 }

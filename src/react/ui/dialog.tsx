@@ -1,5 +1,5 @@
 /** A window above the page, by the browser's own: it keeps the keyboard within, and Escape closes it. */
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { IconButton } from "./button.tsx";
 import { defineWords, useWords } from "./words.ts";
 
@@ -17,7 +17,8 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children, size = "small" }: DialogProps): ReactNode {
   const words = useWords(WORDS);
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Closed while it is still in the document, it gives the focus back to where it was.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog !== null && !dialog.open) dialog.showModal();
     return () => dialog?.close();

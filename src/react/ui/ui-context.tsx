@@ -55,8 +55,12 @@ export interface MathProps {
 }
 
 export interface ChartProps {
+  /** A Vega-Lite specification, its values inside. */
   readonly data: JsonObject;
+  /** What it shows, for those who do not see it. */
   readonly title?: string | undefined;
+  /** It cannot be drawn, and why, for people; its numbers are shown instead. */
+  onFail?(reason: string): void;
 }
 
 /** Loaded when first needed; without one its content is shown plainly. */
@@ -72,6 +76,8 @@ export interface Ui {
   readonly plugins: UiPlugins;
   /** Where an image is fetched from instead: the server's proxy. Undefined: it is not shown. */
   imageUrl(url: string): string | undefined;
+  /** Where a file of the session is, as a message names it. Without it files are shown by their names alone. */
+  blobUrl?(blobId: string): string | undefined;
   /** Called for each message that is rendered, for those who count. */
   onRenderMessage?(messageId: string): void;
 }

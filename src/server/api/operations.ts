@@ -8,6 +8,7 @@ import { EVENT_OPERATIONS } from "../doors/events.ts";
 import { checkHealth, checkReadiness } from "../doors/health.ts";
 import { getImage } from "../doors/images.ts";
 import { ingestRun } from "../doors/ingest.ts";
+import { KNOWLEDGE_OPERATIONS } from "../doors/knowledge.ts";
 import { getMetrics } from "../doors/metrics.ts";
 import { createOpenApiDoor } from "../doors/openapi.ts";
 import { RUN_OPERATIONS } from "../doors/runs.ts";
@@ -27,6 +28,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listBlobs,
   getBlob,
   getImage,
+  ...KNOWLEDGE_OPERATIONS,
   ingestRun,
   checkHealth,
   checkReadiness,

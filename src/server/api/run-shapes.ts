@@ -133,8 +133,17 @@ export const RUN_SHAPES = {
         objectOf({
           name: required(string, "Its name", "名称"),
           kind: required(string, "How it goes about a question: `react`, `tot`, `got`", "类型"),
+          is_adaptive: optional(
+            boolean,
+            "True for a `got` whose tasks may become graphs of their own",
+            "为 true：任务可展开为子图的 got",
+          ),
           description: optional(string, "For people", "说明"),
-          model: optional(string, "Provider and model", "模型"),
+          model: optional(
+            string,
+            "Provider and model, as `openai/gpt-5` or `offline`. In one server, kind, is_adaptive and model together name one agent",
+            "模型；同一服务器内 kind、is_adaptive 与 model 合起来对应唯一智能体",
+          ),
           tools: required(listOf(string), "Names of its tools", "工具名"),
           is_default: required(boolean, "It answers messages that name none", "缺省智能体"),
         }),
@@ -152,6 +161,12 @@ export const RUN_SHAPES = {
           needs_key: required(boolean, "It works only with a key", "是否需要密钥"),
           key_variable: optional(string, "The environment variable of the key", "密钥的环境变量"),
           has_key: required(boolean, "The variable is set", "是否已设置密钥"),
+          is_offline: required(
+            boolean,
+            "True for a program of rules that comes with the server: no language model, no network",
+            "为 true：服务器自带的规则程序，不是语言模型，不联网",
+          ),
+          in_use: required(boolean, "Agents of this server use a model of it", "本服务器有智能体使用其模型"),
         }),
       ),
       "Those that can be named",

@@ -59,12 +59,26 @@ const CHECKPOINT_FIELDS = {
   next: optional(listOf(json), "Node runs of the next super-step", "下一超步的节点"),
 } satisfies Fields;
 
+const QUEUED_FIELDS = {
+  command_id: required(string, "Id of the command: the idempotency key it was sent with", "命令 ID，即幂等键"),
+  run_id: required(string, "Id of the run it becomes; by this it can be cancelled", "将成为的运行 ID，可据此取消"),
+  message: required(string, "What the user says", "消息内容"),
+  agent: optional(string, "The agent it names", "指定的智能体"),
+  attachments: optional(listOf(json), "Files that come with it", "附件"),
+  created_at: time("When it was taken", "接收时间"),
+} satisfies Fields;
+
 export const SESSION_SHAPES = {
   Session: declareShape("A session", "会话", SESSION_FIELDS),
   SessionDetails: declareShape("A session and its latest runs", "会话及其最近的运行", {
     ...SESSION_FIELDS,
     runs: required(listOf(objectOf(RUN_FIELDS)), "Its latest runs, newest first, at most 20", "最近的运行，最多 20 条"),
     is_busy: required(boolean, "A run is live, or a message waits", "有运行或排队的消息"),
+    queued: required(
+      listOf(objectOf(QUEUED_FIELDS)),
+      "Messages that wait for their turn, the next first, at most 20",
+      "排队的消息，先到在前，最多 20 条",
+    ),
   }),
   SessionList: declareShape("Sessions, newest first", "会话列表，新的在前", {
     sessions: required(
@@ -103,13 +117,26 @@ export const SESSION_SHAPES = {
       "In its place: the last checkpoint up to this record",
       "替代 checkpoint_id：此记录及之前的最后一个检查点",
     ),
+    before_run: optional(
+      string,
+      "In place of both: all that was before this run began. Nothing goes on by itself; the next message does",
+      "替代以上两者：此次运行开始之前的全部内容；不会自行继续，由下一条消息继续",
+    ),
     session_id: optional(string, "Id of the new session; made up when absent", "新会话 ID；缺省自动生成"),
-    title: optional(string, "Its title; that of the old when absent", "标题；缺省沿用原会话"),
+    title: optional(
+      string,
+      "Its title; that of the old when absent, unless nothing is shared",
+      "标题；缺省沿用原会话，无共有内容时除外",
+    ),
     state: optional(map, "Values in place of the checkpoint's, by channel", "按通道替换检查点的值"),
   }),
   ForkedSession: declareShape("A session that was forked", "分叉出的会话", {
     ...SESSION_FIELDS,
-    checkpoint_id: required(string, "From where it goes on", "继续运行的检查点"),
+    checkpoint_id: optional(
+      string,
+      "From where it goes on; absent where nothing does",
+      "继续运行的检查点；无运行继续时缺省",
+    ),
   }),
   ListPage: declareShape("Which part of a list", "分页", page),
   Checkpoints: declareShape("Checkpoints, newest first", "检查点列表，新的在前", {

@@ -65,6 +65,8 @@ export interface SessionDetails {
   readonly runs: readonly ({ readonly run_id: string; readonly status: "live" | "completed" | "error" | "cancelled"; readonly first_event_id: number; readonly last_event_id?: number; readonly started_at: number; readonly ended_at?: number; readonly code?: string; readonly request_id?: string; readonly agent?: string })[];
   /** A run is live, or a message waits */
   readonly is_busy: boolean;
+  /** Messages that wait for their turn, the next first, at most 20 */
+  readonly queued: readonly { readonly command_id: string; readonly run_id: string; readonly message: string; readonly agent?: string; readonly attachments?: readonly Json[]; readonly created_at: number }[];
 }
 
 /** Sessions, newest first (HTTP). */
@@ -105,9 +107,11 @@ export interface ForkSession {
   readonly checkpoint_id?: string;
   /** In its place: the last checkpoint up to this record */
   readonly after_event?: number;
+  /** In place of both: all that was before this run began. Nothing goes on by itself; the next message does */
+  readonly before_run?: string;
   /** Id of the new session; made up when absent */
   readonly session_id?: string;
-  /** Its title; that of the old when absent */
+  /** Its title; that of the old when absent, unless nothing is shared */
   readonly title?: string;
   /** Values in place of the checkpoint's, by channel */
   readonly state?: JsonObject;
@@ -131,8 +135,8 @@ export interface ForkedSession {
   readonly bytes: number;
   /** The place after the last record: what comes from now on */
   readonly cursor: string;
-  /** From where it goes on */
-  readonly checkpoint_id: string;
+  /** From where it goes on; absent where nothing does */
+  readonly checkpoint_id?: string;
 }
 
 /** Which part of a list (HTTP). */
@@ -320,13 +324,13 @@ export interface ChangeTodo {
 /** The agents of this server (HTTP). */
 export interface Agents {
   /** The first answers messages that name none */
-  readonly agents: readonly { readonly name: string; readonly kind: string; readonly description?: string; readonly model?: string; readonly tools: readonly string[]; readonly is_default: boolean }[];
+  readonly agents: readonly { readonly name: string; readonly kind: string; readonly is_adaptive?: boolean; readonly description?: string; readonly model?: string; readonly tools: readonly string[]; readonly is_default: boolean }[];
 }
 
 /** The providers of models (HTTP). */
 export interface Models {
   /** Those that can be named */
-  readonly providers: readonly { readonly name: string; readonly model?: string; readonly needs_key: boolean; readonly key_variable?: string; readonly has_key: boolean }[];
+  readonly providers: readonly { readonly name: string; readonly model?: string; readonly needs_key: boolean; readonly key_variable?: string; readonly has_key: boolean; readonly is_offline: boolean; readonly in_use: boolean }[];
   /** Those that agents of this server use */
   readonly models: readonly string[];
 }
@@ -409,6 +413,78 @@ export interface GetImage {
   readonly url: string;
 }
 
+/** Documents of the knowledge base (HTTP). */
+export interface KnowledgeDocuments {
+  /** In the order of their ids */
+  readonly documents: readonly ({ readonly document_id: string; readonly name: string; readonly title: string; readonly collection: string; readonly format: "markdown" | "text" | "html" | "pdf"; readonly bytes: number; readonly passages: number; readonly indexed_at: number })[];
+  /** `after` of the next page; absent on the last */
+  readonly next?: string;
+  /** Of the whole base */
+  readonly totals: { readonly documents: number; readonly passages: number; readonly bytes: number };
+  /** All collections */
+  readonly collections: readonly { readonly name: string; readonly documents: number }[];
+  /** How names of files end that can be read */
+  readonly accepts: readonly string[];
+  /** How long a file may be */
+  readonly max_document_bytes: number;
+}
+
+/** Which documents (HTTP). */
+export interface ListKnowledge {
+  /** At most so many, from 1 to 500; 50 when absent */
+  readonly limit?: number;
+  /** The id of the last one already listed: `next` of the answer before */
+  readonly after?: string;
+  /** Only in this collection; in all when absent */
+  readonly collection?: string;
+}
+
+/** A document that was taken in (HTTP). */
+export interface AddedDocument {
+  /** What it is known by: a name, a path or an address */
+  readonly document_id: string;
+  /** The last part of that */
+  readonly name: string;
+  /** Its title */
+  readonly title: string;
+  /** Where it is kept */
+  readonly collection: string;
+  /** How it was read */
+  readonly format: "markdown" | "text" | "html" | "pdf";
+  /** How long it is */
+  readonly bytes: number;
+  /** Passages it was cut into */
+  readonly passages: number;
+  /** When it was taken in, in milliseconds since 1970 */
+  readonly indexed_at: number;
+  /** It is new, it took the place of another of its name, or it was there already */
+  readonly outcome: "added" | "updated" | "unchanged";
+}
+
+/** What a document is called (HTTP). */
+export interface AddDocument {
+  /** Name of the file, without a folder */
+  readonly name: string;
+  /** Where it is kept; as it was, or `default`, when absent */
+  readonly collection?: string;
+}
+
+/** What is looked for (HTTP). */
+export interface SearchKnowledge {
+  /** A question, or words */
+  readonly q: string;
+  /** At most so many passages, from 1 to 50; 10 when absent */
+  readonly limit?: number;
+  /** Only in this collection; in all when absent */
+  readonly collection?: string;
+}
+
+/** Passages that were found (HTTP). */
+export interface KnowledgeHits {
+  /** The best first */
+  readonly hits: readonly { readonly document_id: string; readonly name: string; readonly title: string; readonly collection: string; readonly score: number; readonly snippet: string; readonly content: string; readonly first_line: number; readonly last_line: number; readonly headings: readonly string[] }[];
+}
+
 /** The server lives (HTTP). */
 export interface Health {
   /** Always `ok` */
@@ -470,6 +546,12 @@ export interface ApiShapeMap {
   readonly Blobs: Blobs;
   readonly PutBlob: PutBlob;
   readonly GetImage: GetImage;
+  readonly KnowledgeDocuments: KnowledgeDocuments;
+  readonly ListKnowledge: ListKnowledge;
+  readonly AddedDocument: AddedDocument;
+  readonly AddDocument: AddDocument;
+  readonly SearchKnowledge: SearchKnowledge;
+  readonly KnowledgeHits: KnowledgeHits;
   readonly Health: Health;
   readonly Readiness: Readiness;
   readonly Version: Version;
@@ -481,13 +563,13 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Nothing: parseForm("HTTP#"),
   Refusal: parseForm("HTTP#type:s code:s message:s details?m error_id?s"),
   Session: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s"),
-  SessionDetails: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b"),
+  SessionDetails: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
   SessionList: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
   ListSessions: parseForm("HTTP#limit?i0 after?s q?s"),
   CreateSession: parseForm("HTTP#session_id?s title?s"),
   RenameSession: parseForm("HTTP#title:s"),
-  ForkSession: parseForm("HTTP#checkpoint_id?s after_event?i0 session_id?s title?s state?m"),
-  ForkedSession: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s checkpoint_id:s"),
+  ForkSession: parseForm("HTTP#checkpoint_id?s after_event?i0 before_run?s session_id?s title?s state?m"),
+  ForkedSession: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s checkpoint_id?s"),
   ListPage: parseForm("HTTP#limit?i0 after?s"),
   Checkpoints: parseForm("HTTP#checkpoints:[{checkpoint_id:s step:i0 checkpoint_ns:s run_id?s event_id:i0 timestamp:s next?[j} next?s"),
   Checkpoint: parseForm("HTTP#checkpoint_id:s step:i0 checkpoint_ns:s run_id?s event_id:i0 timestamp:s next?[j state:j"),
@@ -503,8 +585,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m reason?s run_id?s"),
   Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n}"),
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
-  Agents: parseForm("HTTP#agents:[{name:s kind:s description?s model?s tools:[s is_default:b}"),
-  Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b} models:[s"),
+  Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
+  Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
   Chat: parseForm("HTTP#session_id?s content?s agent?s"),
   ChatPlace: parseForm("HTTP#session_id:s run?s"),
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event framing?=auto|ndjson|sse when_taken?=rename|refuse"),
@@ -513,6 +595,12 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Blobs: parseForm("HTTP#blobs:[{blob_id:s url:s media_type:s name?s bytes:i0 created_at:i0}"),
   PutBlob: parseForm("HTTP#name?s"),
   GetImage: parseForm("HTTP#url:s"),
+  KnowledgeDocuments: parseForm("HTTP#documents:[{document_id:s name:s title:s collection:s format:=markdown|text|html|pdf bytes:i0 passages:i0 indexed_at:i0} next?s totals:{documents:i0 passages:i0 bytes:i0} collections:[{name:s documents:i0} accepts:[s max_document_bytes:i0"),
+  ListKnowledge: parseForm("HTTP#limit?i0 after?s collection?s"),
+  AddedDocument: parseForm("HTTP#document_id:s name:s title:s collection:s format:=markdown|text|html|pdf bytes:i0 passages:i0 indexed_at:i0 outcome:=added|updated|unchanged"),
+  AddDocument: parseForm("HTTP#name:s collection?s"),
+  SearchKnowledge: parseForm("HTTP#q:s limit?i0 collection?s"),
+  KnowledgeHits: parseForm("HTTP#hits:[{document_id:s name:s title:s collection:s score:n snippet:s content:s first_line:i0 last_line:i0 headings:[s}"),
   Health: parseForm("HTTP#status:=ok"),
   Readiness: parseForm("HTTP#status:=ready|not_ready reasons:[s"),
   Version: parseForm("HTTP#name:s version:s dialects:[s"),

@@ -6,6 +6,7 @@ import type { Shape } from "../../protocol/schema.ts";
 import { BLOB_SHAPES } from "./blob-shapes.ts";
 import { COMMON_SHAPES } from "./common-shapes.ts";
 import { INGEST_SHAPES } from "./ingest-shapes.ts";
+import { KNOWLEDGE_SHAPES } from "./knowledge-shapes.ts";
 import { RUN_SHAPES } from "./run-shapes.ts";
 import { SERVER_SHAPES } from "./server-shapes.ts";
 import { SESSION_SHAPES } from "./session-shapes.ts";
@@ -16,5 +17,6 @@ export const API_SHAPES: { readonly [name: string]: Shape } = {
   ...RUN_SHAPES,
   ...INGEST_SHAPES,
   ...BLOB_SHAPES,
+  ...KNOWLEDGE_SHAPES,
   ...SERVER_SHAPES,
 };

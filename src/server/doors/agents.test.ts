@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { setServerStage } from "../../../test/server/stage.ts";
 import { agent } from "../../agents/index.ts";
 import { OfflineModel } from "../../models/index.ts";
+import type { Models } from "../api/shapes.generated.ts";
 
 describe("agents and models", () => {
   it("are listed, the first being the one that is meant where none is named", async () => {
@@ -10,6 +11,7 @@ describe("agents and models", () => {
       agents: {
         quick: { agent: agent({ model }), description: "Answers at once", model: "offline/offline" },
         deep: agent({ kind: "tot", model }),
+        deeper: agent({ kind: "got", adaptive: true, model }),
       },
     });
     expect(await ask("GET", "/v1/agents")).toEqual({
@@ -23,9 +25,12 @@ describe("agents and models", () => {
           is_default: true,
         },
         { name: "deep", kind: "tot", tools: [], is_default: false },
+        { name: "deeper", kind: "got", is_adaptive: true, tools: [], is_default: false },
       ],
     });
-    expect(await ask("GET", "/v1/models")).toMatchObject({ models: ["offline/offline"] });
+    const { models, providers } = (await ask("GET", "/v1/models")) as unknown as Models;
+    expect(models).toEqual(["offline/offline"]);
+    expect(providers.filter((one) => one.is_offline || one.in_use).map(({ name }) => name)).toEqual(["offline"]);
   });
 
   it("say which key is needed and whether it is there, and nothing else of it", async () => {
@@ -39,11 +44,21 @@ describe("agents and models", () => {
     const answer = await ask("GET", "/v1/models");
     expect(answer["providers"]).toContainEqual({
       name: "openai",
+      model: "gpt-5",
       needs_key: true,
       key_variable: "OPENAI_API_KEY",
       has_key: true,
+      is_offline: false,
+      in_use: false,
     });
-    expect(answer["providers"]).toContainEqual({ name: "offline", model: "offline", needs_key: false, has_key: false });
+    expect(answer["providers"]).toContainEqual({
+      name: "offline",
+      model: "offline",
+      needs_key: false,
+      has_key: false,
+      is_offline: true,
+      in_use: false,
+    });
     expect(JSON.stringify(answer)).not.toContain("secret");
   });
 });

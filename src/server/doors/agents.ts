@@ -3,6 +3,9 @@ import { PROVIDERS } from "../../models/providers.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { Models } from "../api/shapes.generated.ts";
 
+/** The provider that is a program of ours, and is told apart from models. */
+const OFFLINE = "offline";
+
 const listAgents = defineOperation({
   id: "listAgents",
   method: "GET",
@@ -12,7 +15,13 @@ const listAgents = defineOperation({
   action: "server.read",
   answers: { 200: { about: "The agents", shape: "Agents" } },
   handle: ({ runs }) =>
-    Response.json({ agents: runs.agents.map(({ isDefault, ...agent }) => ({ ...agent, is_default: isDefault })) }),
+    Response.json({
+      agents: runs.agents.map(({ isDefault, isAdaptive, ...agent }) => ({
+        ...agent,
+        ...(isAdaptive ? { is_adaptive: true } : {}),
+        is_default: isDefault,
+      })),
+    }),
 });
 
 const listModels = defineOperation({
@@ -25,18 +34,22 @@ const listModels = defineOperation({
   answers: { 200: { about: "The providers and models", shape: "Models" } },
   handle({ runs }) {
     const used = runs.agents.flatMap(({ model }) => (model === undefined ? [] : [model]));
-    const answer: Models = { providers: describeProviders(), models: [...new Set(used)] };
+    const models = [...new Set(used)];
+    const answer: Models = { providers: describeProviders(models), models };
     return Response.json(answer);
   },
 });
 
-function describeProviders(): Models["providers"] {
+function describeProviders(models: readonly string[]): Models["providers"] {
+  const used = new Set(models.map((model) => model.split("/", 1)[0]));
   return [...PROVIDERS].map(([name, { model, needsKey, keyVariable }]) => ({
     name,
     ...(model === undefined ? {} : { model }),
     needs_key: needsKey,
     ...(keyVariable === undefined ? {} : { key_variable: keyVariable }),
     has_key: keyVariable !== undefined && (process.env[keyVariable] ?? "").trim() !== "",
+    is_offline: name === OFFLINE,
+    in_use: used.has(name),
   }));
 }
 

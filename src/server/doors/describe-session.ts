@@ -1,7 +1,13 @@
 /** Sessions, runs and checkpoints of the log as the API shows them. */
-import { type CheckpointInfo, formatCursor, type RunInfo, type SessionInfo } from "../../log/index.ts";
+import {
+  type CheckpointInfo,
+  type CommandState,
+  formatCursor,
+  type RunInfo,
+  type SessionInfo,
+} from "../../log/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { Run, Session } from "../api/shapes.generated.ts";
+import type { Run, Session, SessionDetails } from "../api/shapes.generated.ts";
 
 export function describeSession(info: SessionInfo): Session {
   const { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes } = info;
@@ -39,6 +45,19 @@ export function describeRun({
     ...(code === undefined ? {} : { code }),
     ...(requestId === undefined ? {} : { request_id: requestId }),
     ...(agent === undefined ? {} : { agent }),
+  };
+}
+
+/** Of a command `enqueue`. Whoever wrote it may have said less. */
+export function describeQueued({ commandId, body, createdAt }: CommandState): SessionDetails["queued"][number] {
+  const { run_id: runId, message, agent, attachments } = body;
+  return {
+    command_id: commandId,
+    run_id: typeof runId === "string" ? runId : "",
+    message: typeof message === "string" ? message : "",
+    ...(typeof agent === "string" ? { agent } : {}),
+    ...(Array.isArray(attachments) && attachments.length > 0 ? { attachments } : {}),
+    created_at: createdAt,
   };
 }
 

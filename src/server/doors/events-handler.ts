@@ -82,6 +82,7 @@ function createCore(options: EventsHandlerOptions): ServerCore {
     streams: createStreams({ log, limits, meter, onError }),
     runs: NO_RUNS,
     blobs: undefined,
+    knowledge: undefined,
     commands: options,
     authorize: allowAll,
     meter,

@@ -1,9 +1,10 @@
 /**
- * A fork that is asked for over HTTP, by a checkpoint or by a record. Asked for again with its key it is the one that was
- * made, however far that has come since.
+ * A fork that is asked for over HTTP, by a checkpoint, by a record, or by the run it is before. Asked for again with its
+ * key it is the one that was made, however far that has come since.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type ForkedSession, forkSession, type Log } from "../../log/index.ts";
+import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
+import { findRunStart } from "../../log/fork-before-run.ts";
 import type { Landmark } from "../../log/log.ts";
 import {
   type CheckpointEvent,
@@ -18,19 +19,35 @@ import { findSession } from "./find-session.ts";
 /** Checkpoints of subgraphs that are passed over to find one of the graph itself. */
 const MAX_PASSED_OVER = 100;
 
+export interface ForkRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly asked: ForkSession;
+  /** The asker has a key, and may ask again. */
+  readonly isKeyed: boolean;
+  /** Where an image of the old session is in the new one. */
+  readonly moveImage: (url: string) => string;
+}
+
+interface Fork extends SessionInfo {
+  /** From which it goes on, where something does. */
+  readonly checkpointId?: string;
+}
+
 /** Asked for again with a key, it is the fork that is there, if it is this one. */
 export async function forkOnce(
   log: Log,
-  from: string,
-  to: string,
-  asked: ForkSession,
-  isKeyed: boolean,
-): Promise<{ readonly made: ForkedSession; readonly isNew: boolean }> {
+  request: ForkRequest,
+): Promise<{ readonly made: Fork; readonly isNew: boolean }> {
+  const { from, to, asked, isKeyed } = request;
+  assertOnePlace(asked);
   try {
-    return { made: await forkAt(log, from, to, asked), isNew: true };
+    return { made: await forkAt(log, request), isNew: true };
   } catch (error) {
     if (!isKeyed || !isLoomError(error, "session_exists")) throw error;
-    const made = await findFork(log, from, to, asked);
+    const { before_run: run } = asked;
+    const made =
+      run === undefined ? await findFork(log, from, to, asked) : await findForkBefore(log, { ...request, run });
     if (made !== undefined) return { made, isNew: false };
     if (asked.session_id !== undefined) throw error;
     throw new LoomError("command_conflict", "another fork was made with this key", { session_id: to });
@@ -41,7 +58,7 @@ export async function forkOnce(
  * The session, if it parts from the old one where this is asked for, with the values that are asked for. What a fork was
  * made of is stored nowhere else: both have the checkpoint, and what comes after it is not the same.
  */
-async function findFork(log: Log, from: string, to: string, asked: ForkSession): Promise<ForkedSession | undefined> {
+async function findFork(log: Log, from: string, to: string, asked: ForkSession): Promise<Fork | undefined> {
   const info = to === from ? undefined : await log.getSession(to);
   if (info === undefined) return undefined;
   for (const { key, eventId } of await listPlaces(log, from, asked)) {
@@ -59,6 +76,33 @@ async function findFork(log: Log, from: string, to: string, asked: ForkSession):
   return undefined;
 }
 
+/**
+ * The session, if it parts from the old one before this run. One that shares nothing is known by its name alone, which
+ * follows from the key; where the asker chose the name, it is another's as soon as something was said there.
+ */
+async function findForkBefore(
+  log: Log,
+  { from, to, asked, run }: ForkRequest & { readonly run: string },
+): Promise<Fork | undefined> {
+  const [old, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
+  if (to === from || info === undefined) return undefined;
+  const start = await findRunStart(log, from, run);
+  const next = await readAt(log, info, start);
+  if (next !== undefined && isSameRecord(next, await readAt(log, old, start))) return undefined;
+  if (start === old.firstId) return asked.session_id === undefined || next === undefined ? info : undefined;
+  const last = await readAt(log, info, start - 1);
+  return last !== undefined && isSameRecord(last, await readAt(log, old, start - 1)) ? info : undefined;
+}
+
+/** Undefined where the session does not hold it. */
+async function readAt(
+  log: Log,
+  { sessionId, firstId, lastId }: SessionInfo,
+  id: number,
+): Promise<StampedRecord | undefined> {
+  return id < firstId || id > lastId ? undefined : readNext(log, sessionId, id - 1);
+}
+
 async function readNext(log: Log, session: string, after: number): Promise<StampedRecord | undefined> {
   return (await log.read(session, { after, limit: 1 })).records[0];
 }
@@ -68,10 +112,12 @@ function isOfGraph(record: StampedRecord | undefined): boolean {
   return ((record?.event as CheckpointEvent | undefined)?.checkpoint_ns ?? "") === "";
 }
 
-/** But for the name of the session, which checkpoints tell. */
+/** But for the name of the session, which checkpoints tell, and the addresses of images. */
 function isSameRecord(one: StampedRecord, other: StampedRecord | undefined): boolean {
   if (one.envelope.ts !== other?.envelope.ts) return false;
-  return isDeepStrictEqual({ ...one.event, thread_id: "" }, { ...other?.event, thread_id: "" });
+  const isNamed = one.event.type === "checkpoint" || one.event.type === "image";
+  const unnamed = isNamed ? { thread_id: "", url: "" } : {};
+  return isDeepStrictEqual({ ...one.event, ...unnamed }, { ...other?.event, ...unnamed });
 }
 
 /** Values of channels as the checkpoint of a fork has them. */
@@ -88,11 +134,18 @@ async function listPlaces(log: Log, from: string, asked: ForkSession): Promise<r
   return place === undefined ? [] : [place];
 }
 
-async function forkAt(log: Log, from: string, to: string, asked: ForkSession): Promise<ForkedSession> {
-  const { checkpoint_id: checkpointId, after_event: eventId, title, state } = asked;
-  const options = { from, to, ...(title === undefined ? {} : { title }), ...(state === undefined ? {} : { state }) };
-  if ((checkpointId === undefined) === (eventId === undefined))
-    throw new LoomError("invalid_request", "a fork names either `checkpoint_id` or `after_event`");
+function assertOnePlace({ checkpoint_id, after_event, before_run, state }: ForkSession): void {
+  if ([checkpoint_id, after_event, before_run].filter((place) => place !== undefined).length !== 1)
+    throw new LoomError("invalid_request", "a fork names one of `checkpoint_id`, `after_event` and `before_run`");
+  if (before_run !== undefined && state !== undefined)
+    throw new LoomError("invalid_request", "before a run there is no checkpoint whose `state` could be another");
+}
+
+async function forkAt(log: Log, { from, to, asked, moveImage }: ForkRequest): Promise<Fork> {
+  const { checkpoint_id: checkpointId, after_event: eventId, before_run: runId, title, state } = asked;
+  const place = { from, to, moveImage, ...(title === undefined ? {} : { title }) };
+  if (runId !== undefined) return forkBeforeRun(log, { ...place, runId });
+  const options = { ...place, ...(state === undefined ? {} : { state }) };
   if (checkpointId !== undefined) return forkSession(log, { ...options, checkpointId });
   await findSession(log, from);
   for (const { key } of await listPlaces(log, from, asked)) {

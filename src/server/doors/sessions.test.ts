@@ -4,7 +4,7 @@ import { setServerStage } from "../../../test/server/stage.ts";
 import { openSession } from "../../engine/index.ts";
 import { exportSession, MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { ForkedSession } from "../api/shapes.generated.ts";
+import type { ForkedSession, SessionDetails, StartedRun } from "../api/shapes.generated.ts";
 
 describe("sessions", () => {
   it("are made once, with the id they are given or one that is made up", async () => {
@@ -17,7 +17,7 @@ describe("sessions", () => {
     const headers = { "idempotency-key": "k" };
     const { session_id } = await ask("POST", "/v1/sessions", {}, { status: 201, headers });
     expect(await ask("POST", "/v1/sessions", {}, { headers })).toMatchObject({ session_id });
-    expect(await ask("GET", "/v1/sessions/a%20b%2F%C3%BC")).toEqual({ ...made, runs: [], is_busy: false });
+    expect(await ask("GET", "/v1/sessions/a%20b%2F%C3%BC")).toEqual({ ...made, runs: [], is_busy: false, queued: [] });
   });
 
   it("are refused where their name or title is no good, or the body is something else", async () => {
@@ -212,6 +212,33 @@ describe("a fork", () => {
     expect(await refuse({ checkpoint_id: "r-9" }, 404)).toMatchObject({ code: "unknown_checkpoint" });
     expect(await refuse({ after_event: 1 }, 404)).toMatchObject({ code: "unknown_checkpoint" });
     expect(await refuse({ checkpoint_id: "r-1", session_id: "s" }, 409)).toMatchObject({ code: "session_exists" });
+  });
+});
+
+describe("messages that wait", () => {
+  it("are told with their session until they begin or are cancelled, the next first, and not too many", async () => {
+    const { ask, ran } = await setServerStage({ script: [{ calls: [{ name: "wait", id: "c" }] }, { text: "done" }] });
+    const send = (message: string, more = {}, key = message) =>
+      ask("POST", "/v1/sessions/s/runs", { message, ...more }, { status: 202, headers: { "idempotency-key": key } });
+    await send("Wait");
+    await expect.poll(() => ran).toHaveLength(1);
+    const { run_id } = (await send("Second", { agent: "main" }, "k2")) as unknown as StartedRun;
+    for (let index = 0; index < 21; index++) await send(`More ${index}`);
+    const { queued, is_busy } = (await ask("GET", "/v1/sessions/s")) as unknown as SessionDetails;
+    expect(is_busy).toBe(true);
+    expect(queued).toHaveLength(20);
+    expect(queued[0]).toEqual({
+      command_id: "k2",
+      run_id,
+      message: "Second",
+      agent: "main",
+      created_at: expect.any(Number) as number,
+    });
+    expect(queued[1]).toMatchObject({ message: "More 0" });
+    await ask("POST", `/v1/sessions/s/runs/${run_id}/cancel`, {});
+    expect(await ask("GET", "/v1/sessions/s")).toMatchObject({
+      queued: [{ message: "More 0" }, ...Array.from({ length: 19 }, () => ({}))],
+    });
   });
 });
 

@@ -5,17 +5,19 @@ import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import type { SessionList } from "../api/shapes.generated.ts";
+import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
+import { addressBlob } from "../blobs/address-blob.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfSession } from "./addresses.ts";
 import { ask, KEY_HEADER, readKey } from "./command-door.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
 import { forkOnce } from "./fork-once.ts";
-import { cutPage, describeRun, describeSession, readPage } from "./describe-session.ts";
+import { cutPage, describeQueued, describeRun, describeSession, readPage } from "./describe-session.ts";
 
 /** Of a session's own page. */
 const LATEST_RUNS = 20;
+const MAX_QUEUED = 20;
 
 const ID = { id: "Id of the session" } as const;
 
@@ -74,15 +76,27 @@ const getSession = defineOperation({
   method: "GET",
   path: "/v1/sessions/{id}",
   tag: "sessions",
-  summary: "A session and its latest runs",
+  summary: "A session, its latest runs, and the messages that wait in it",
   params: ID,
   action: "sessions.read",
   answers: { 200: { about: "The session", shape: "SessionDetails" } },
   async handle({ log }, { params: { id = "" } }) {
     const info = await findSession(log, id);
+    // What waits first: a message whose turn comes in between is seen at least once, and then told as a run.
+    const pending = await log.listPending(id, log.limits.maxPendingCommands);
     const runs = await log.listRuns(id, { limit: LATEST_RUNS });
-    const isBusy = runs[0]?.status === "live" || (await log.listPending(id)).some(({ kind }) => kind === "enqueue");
-    return Response.json({ ...describeSession(info), runs: runs.map(describeRun), is_busy: isBusy });
+    const begun = new Set(runs.map(({ runId }) => runId));
+    const waiting = pending
+      .filter(({ kind }) => kind === "enqueue")
+      .map(describeQueued)
+      .filter(({ run_id }) => !begun.has(run_id));
+    const answer: SessionDetails = {
+      ...describeSession(info),
+      runs: runs.map(describeRun),
+      is_busy: runs[0]?.status === "live" || waiting.length > 0,
+      queued: waiting.slice(0, MAX_QUEUED),
+    };
+    return Response.json(answer);
   },
 });
 
@@ -151,26 +165,30 @@ const fork = defineOperation<"Nothing", "ForkSession">({
   method: "POST",
   path: "/v1/sessions/{id}/fork",
   tag: "sessions",
-  summary: "A new session that shares the beginning of this one, and goes on from a checkpoint",
+  summary: "A new session that shares the beginning of this one, and goes on from a checkpoint, or waits before a run",
   params: ID,
   headers: KEY_HEADER,
   body: "ForkSession",
   action: "sessions.read",
   answers: {
-    200: { about: "It was made before, by this key, from this checkpoint; it is as it is now", shape: "ForkedSession" },
+    200: { about: "It was made before, by this key, at this place; it is as it is now", shape: "ForkedSession" },
     201: { about: "The new session", shape: "ForkedSession" },
   },
   async handle(core, { request, asker, params: { id = "" }, body }) {
     const to = body.session_id ?? deriveSessionId(JSON.stringify(["fork", id, readKey(request)]));
     await core.authorize({ asker, action: "sessions.create", session: to });
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
-    const { made, isNew } = await forkOnce(core.log, id, to, body, isKeyed);
+    const [old, own] = [id, to].map((sessionId) => addressBlob(core, { sessionId, blobId: "" })) as [string, string];
+    const moveImage = (url: string): string => (url.startsWith(old) ? own + url.slice(old.length) : url);
+    const { made, isNew } = await forkOnce(core.log, { from: id, to, asked: body, isKeyed, moveImage });
     // Whoever made it may have been cut off here.
     await copyBlobs(core, id, to, isNew);
+    const { checkpointId } = made;
     // Its run is live there, and somebody has to go on with it.
-    core.runs.attend(to);
+    if (checkpointId !== undefined) core.runs.attend(to);
     const headers = { location: addressOfSession(core, to) };
-    const answer = { ...describeSession(made), checkpoint_id: made.checkpointId };
+    const place = checkpointId === undefined ? {} : { checkpoint_id: checkpointId };
+    const answer: ForkedSession = { ...describeSession(made), ...place };
     return Response.json(answer, { status: isNew ? 201 : 200, headers });
   },
 });

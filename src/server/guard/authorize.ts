@@ -14,6 +14,8 @@ export type Action =
   | "blobs.read"
   | "blobs.write"
   | "images.read"
+  | "knowledge.read"
+  | "knowledge.write"
   | "server.read"
   | "metrics.read";
 

@@ -10,6 +10,7 @@ import type { Action, Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { assertEncoding } from "./assert-encoding.ts";
 import { answerThrown, HttpRefusal, refuseRequest } from "./refuse-request.ts";
+import { findSlashed } from "./end-with-slash.ts";
 import { readJsonBody } from "./read-json-body.ts";
 import { readQuery } from "./read-query.ts";
 
@@ -23,7 +24,7 @@ export interface Errand {
 
 export interface AppOptions {
   readonly operations: readonly AnyOperation[];
-  /** What `/` answers. */
+  /** What `/` answers, and the addresses below `/assets`. */
   readonly page?: ((request: Request) => Response | Promise<Response>) | undefined;
   /** Paths that are asked for as sockets. */
   readonly socketPaths: ReadonlySet<string>;
@@ -33,8 +34,17 @@ export type App = Hono<{ Bindings: Errand }>;
 
 type AnyCall = ApiCall<ApiShapeName, ApiShapeName>;
 
+/** Where the page is, and what it loads. */
+const PAGE_PATHS = ["/", "/assets/{file}"] as const;
+
 /** What begins something: not in a server that is about to stop. */
-const BEGINNINGS: ReadonlySet<Action> = new Set(["runs.start", "sessions.create", "ingest", "blobs.write"]);
+const BEGINNINGS: ReadonlySet<Action> = new Set([
+  "runs.start",
+  "sessions.create",
+  "ingest",
+  "blobs.write",
+  "knowledge.write",
+]);
 
 export function createApp(core: ServerCore, { operations, page, socketPaths }: AppOptions): App {
   const app: App = new Hono({ getPath: (_request, options) => readPath(options?.env) });
@@ -46,7 +56,13 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
     });
   }
   if (page !== undefined)
-    app.get("/", async ({ req }) => (req.method === "HEAD" ? dropBody : same)(await page(req.raw)));
+    for (const path of PAGE_PATHS)
+      app.get(toRoute(path), async ({ req, env }) => {
+        const slashed = path === "/" ? findSlashed(env.asker.url, env.node.incoming) : undefined;
+        if (slashed !== undefined) return redirect(slashed);
+        const response = await page(req.raw);
+        return req.method === "HEAD" ? dropBody(response) : response;
+      });
   for (const [path, methods] of listMethods(operations, page !== undefined))
     app.all(toRoute(path), ({ req, env }) => {
       if (req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: methods } });
@@ -59,7 +75,10 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
 }
 
 const readPath = (errand: unknown): string => (errand as Errand).path;
-const same = (response: Response): Response => response;
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 308, headers: { location, "cache-control": "no-cache" } });
+}
 
 async function carryOutOperation(
   core: ServerCore,
@@ -109,7 +128,7 @@ function toRoute(path: string): string {
 
 /** What each path may be asked with. */
 function listMethods(operations: readonly AnyOperation[], hasPage: boolean): ReadonlyMap<string, string> {
-  const methods = new Map<string, string[]>(hasPage ? [["/", ["GET", "HEAD"]]] : []);
+  const methods = new Map<string, string[]>(hasPage ? PAGE_PATHS.map((path) => [path, ["GET", "HEAD"]]) : []);
   for (const { path, method } of operations) {
     const known = methods.get(path) ?? [];
     methods.set(path, [...known, ...(method === "GET" ? ["GET", "HEAD"] : [method])]);

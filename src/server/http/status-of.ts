@@ -12,6 +12,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   unknown_agent: 404,
   unknown_blob: 404,
   unknown_checkpoint: 404,
+  unknown_document: 404,
   request_timeout: 408,
   cancelled: 409,
   session_exists: 409,
@@ -27,13 +28,16 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   cursor_stale: 410,
   body_too_large: 413,
   blob_too_large: 413,
+  document_too_large: 413,
   event_too_large: 413,
   cursor_ahead: 416,
   ingest_invalid: 422,
+  unreadable_document: 422,
   inbox_full: 429,
   queue_full: 429,
   backlog_full: 429,
   too_many_subscriptions: 429,
+  missing_package: 501,
   too_many_open: 503,
   too_many_sessions: 503,
   shutting_down: 503,
@@ -41,6 +45,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   store_closed: 503,
   store_full: 507,
   blobs_full: 507,
+  too_many_documents: 507,
 };
 
 /** 400 for what the asker did wrong, 500 for what we did. */

@@ -19,6 +19,8 @@ export interface ServedAgent {
 export interface AgentInfo {
   readonly name: string;
   readonly kind: AgentKindName;
+  /** A `got` whose tasks may become graphs. */
+  readonly isAdaptive: boolean;
   readonly description?: string;
   readonly model?: string;
   readonly tools: readonly string[];

@@ -39,6 +39,7 @@ export class AgentRoster {
       const info: AgentInfo = {
         name,
         kind: agent.kind,
+        isAdaptive: agent.isAdaptive,
         ...(description === undefined ? {} : { description }),
         ...(model === undefined ? {} : { model }),
         tools: agent.toolNames,

@@ -15,6 +15,8 @@ import { readConsent } from "./read-consent.ts";
 import { readPuzzle } from "./read-puzzle.ts";
 import type { ThoughtStep, TreeRequest } from "./read-thought.ts";
 
+const SEARCHING: ReadonlySet<string> = new Set(["propose", "sample", "value", "vote"]);
+
 export function answerThought(
   prompt: readonly ModelMessage[],
   tools: readonly ModelTool[],
@@ -29,7 +31,8 @@ export function answerThought(
   const isReply = request.kind === "conclude" || request.kind === "report";
   const files = isReply ? sayFiles(readPrompt(prompt).files, language) : [];
   const text = [...files, thought.text].filter((part) => part !== "").join(language === "zh" ? "" : " ");
-  const answer = { ...thought, text };
+  const isOfSearch = SEARCHING.has(request.kind);
+  const answer = { ...thought, text, ...(isOfSearch ? { isOfSearch } : {}) };
   if (!isReply || answer.text === "" || readPrompt(before).isIntroduced) return answer;
   return { ...answer, text: language === "zh" ? `${LABEL.zh}：${answer.text}` : `${LABEL.en}: ${answer.text}` };
 }

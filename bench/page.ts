@@ -1,0 +1,225 @@
+/**
+ * What the page costs the browser: the main thread's time for a token in a conversation of 10 messages and of 10,000, the
+ * time to open each, the frames while one scrolls through, and memory over a long answer. A real Chromium, the page as it
+ * is built, a real server; both conversations take turns in one run. `--quick` takes fewer turns.
+ */
+import type { CDPSession, Page } from "playwright-core";
+import { createEntry, describeHolder, MemoryLog } from "../src/log/index.ts";
+import type { LoomEvent } from "../src/protocol/index.ts";
+import { createPage, startLoomServer } from "../src/server/index.ts";
+import { buildPage } from "../test/page/build-page.ts";
+import { createServedAgents, launchForPage, openLook } from "../test/page/stage.ts";
+import { median, print, report, times } from "./measure.ts";
+
+const isQuick = process.argv.includes("--quick");
+const ROUNDS = isQuick ? 5 : 15;
+const TOKENS_A_ROUND = 60;
+const TOKEN_EVERY_MS = 20;
+const LONG_TOKENS = isQuick ? 3000 : 20_000;
+const SMALL = 10;
+const LARGE = 10_000;
+const MAX_RATIO = 1.1;
+const MAX_TOKEN_MS = 8;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A session that is written to from here, without an agent. */
+class Writer {
+  readonly #log: MemoryLog;
+  readonly sessionId: string;
+  #epoch = 0;
+  #last = 0;
+  #batch: ReturnType<typeof createEntry>[] = [];
+
+  constructor(log: MemoryLog, sessionId: string) {
+    this.#log = log;
+    this.sessionId = sessionId;
+  }
+
+  async open(): Promise<void> {
+    await this.#log.createSession(this.sessionId);
+    const lease = await this.#log.acquire(this.sessionId, { holder: describeHolder(), ttlMs: 3_600_000 });
+    this.#epoch = lease.epoch;
+    this.#last = lease.lastId;
+  }
+
+  get nextId(): number {
+    return this.#last + this.#batch.length + 1;
+  }
+
+  put(runId: string, event: LoomEvent, isOfNode = true): void {
+    const node = isOfNode ? { node_id: "run-think-1" } : {};
+    const envelope = { session_id: this.sessionId, run_id: runId, event_id: this.nextId, ts: Date.now(), ...node };
+    this.#batch.push(createEntry({ envelope, event }));
+  }
+
+  begin(runId: string): void {
+    this.put(runId, { type: "run_start", message: `Question ${runId}`, agent: "react", contiguous: true }, false);
+    this.put(runId, { type: "node_enter", id: "think" });
+  }
+
+  say(runId: string, content: string): void {
+    this.put(runId, { type: "message_chunk", id: "think", content });
+  }
+
+  end(runId: string, first: number, answer: string): void {
+    this.put(runId, { type: "node_exit", id: "think", result: "Ok" });
+    const last = this.nextId + 1;
+    const proof = { first_event_id: first, last_event_id: last, frame_count: last - first + 1 };
+    this.put(runId, { type: "run_end", status: "completed", summary: {}, ...proof }, false);
+    this.put(runId, { type: "reply", reply: answer });
+  }
+
+  async flush(): Promise<void> {
+    const entries = this.#batch.splice(0);
+    const command = { sessionId: this.sessionId, epoch: this.#epoch, expectedLastId: this.#last, entries };
+    ({ lastId: this.#last } = await this.#log.append(command));
+  }
+}
+
+async function writeConversation(log: MemoryLog, sessionId: string, messages: number): Promise<Writer> {
+  const writer = new Writer(log, sessionId);
+  await writer.open();
+  for (let run = 1; run <= messages / 2; run++) {
+    const answer = `Answer **${run}**.\n\n${"A line of plain text in an answer. ".repeat((run % 5) + 1)}`;
+    const first = writer.nextId;
+    writer.begin(`run-${run}`);
+    writer.say(`run-${run}`, answer);
+    writer.end(`run-${run}`, first, answer);
+    if (run % 100 === 0) await writer.flush();
+  }
+  writer.begin("live");
+  writer.say("live", "It ");
+  await writer.flush();
+  return writer;
+}
+
+interface Watched {
+  readonly page: Page;
+  readonly cdp: CDPSession;
+  readonly writer: Writer;
+  readonly openMs: number;
+}
+
+/** Of the main thread, in milliseconds. */
+async function readTaskTime({ cdp }: Watched): Promise<number> {
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
+}
+
+async function readHeap({ cdp }: Watched): Promise<number> {
+  await cdp.send("HeapProfiler.collectGarbage");
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? Number.NaN;
+}
+
+let said = 0;
+
+async function streamTokens({ writer, page }: Watched, count: number, everyMs: number): Promise<void> {
+  let last = "";
+  for (let n = 0; n < count; n++) {
+    last = `word${said++}`;
+    writer.say("live", n % 40 === 39 ? `${last}.\n\n` : `${last} `);
+    if (everyMs > 0) {
+      await writer.flush();
+      await pause(everyMs);
+    } else if (n % 100 === 99) await writer.flush();
+  }
+  await writer.flush();
+  await page.waitForFunction(
+    (text) => [...document.querySelectorAll("[data-turn]")].at(-1)?.textContent?.includes(text) === true,
+    last,
+  );
+}
+
+async function measureToken(watched: Watched): Promise<number> {
+  const before = await readTaskTime(watched);
+  await streamTokens(watched, TOKENS_A_ROUND, TOKEN_EVERY_MS);
+  return ((await readTaskTime(watched)) - before) / TOKENS_A_ROUND;
+}
+
+/** Milliseconds between frames while one scrolls up through the conversation. */
+function measureScrolling(page: Page): Promise<readonly number[]> {
+  return page.evaluate(async () => {
+    const scroller = document.querySelector(".loom-conversation-scroller");
+    const gaps: number[] = [];
+    let last = performance.now();
+    for (let frame = 0; frame < 150; frame++) {
+      if (scroller !== null) scroller.scrollTop -= 240;
+      const now = await new Promise<number>((resolve) => void requestAnimationFrame(resolve));
+      if (frame > 5) gaps.push(now - last);
+      last = now;
+    }
+    return gaps;
+  });
+}
+
+const log = new MemoryLog();
+const server = await startLoomServer({
+  log,
+  agents: createServedAgents({}),
+  port: 0,
+  page: createPage({ folder: await buildPage() }),
+  limits: {},
+});
+const browser = await launchForPage();
+
+async function open(messages: number): Promise<Watched> {
+  const writer = await writeConversation(log, `of-${messages}`, messages);
+  const start = performance.now();
+  const { page, context } = await openLook(browser, server.url, { path: `#/s/of-${messages}` });
+  await page.locator('[data-turn="live"]').waitFor();
+  const openMs = performance.now() - start;
+  const cdp = await context.newCDPSession(page);
+  await cdp.send("Performance.enable");
+  return { page, cdp, writer, openMs };
+}
+
+let isReached = true;
+const small = await open(SMALL);
+const large = await open(LARGE);
+const paint = await small.page.evaluate(
+  () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN,
+);
+print(`opened ${SMALL} messages in ${small.openMs.toFixed(0)} ms, ${LARGE} in ${large.openMs.toFixed(0)} ms`);
+isReached = report("first paint", `${paint.toFixed(0)} ms`, "1000 ms", paint < 1000) && isReached;
+
+const costs: [number[], number[]] = [[], []];
+for (let round = -2; round < ROUNDS; round++)
+  for (const [index, watched] of [small, large].entries()) {
+    await watched.page.bringToFront();
+    const cost = await measureToken(watched);
+    if (round >= 0) costs[index as 0 | 1].push(cost);
+  }
+const [few, many] = [median(costs[0]), median(costs[1])];
+const ratio = median(costs[1].map((cost, index) => cost / (costs[0][index] ?? Number.NaN)));
+const detail = `${few.toFixed(2)} ms and ${many.toFixed(2)} ms of the main thread`;
+isReached =
+  report(
+    `a token among ${LARGE} messages, against ${SMALL}`,
+    times(ratio),
+    `${MAX_RATIO} ×`,
+    ratio <= MAX_RATIO,
+    detail,
+  ) && isReached;
+isReached =
+  report("a token of the main thread", `${many.toFixed(2)} ms`, `${MAX_TOKEN_MS} ms`, many < MAX_TOKEN_MS) && isReached;
+
+const gaps = (await measureScrolling(large.page)).toSorted((a, b) => a - b);
+const late = gaps.filter((gap) => gap > 34).length;
+print(
+  `scrolling through ${LARGE}: median ${median(gaps).toFixed(1)} ms a frame, 95th ${(gaps[Math.floor(gaps.length * 0.95)] ?? 0).toFixed(1)} ms, ${late} of ${gaps.length} over 34 ms`,
+);
+
+const heapBefore = await readHeap(small);
+const textBefore = said;
+await small.page.bringToFront();
+await streamTokens(small, LONG_TOKENS, 0);
+const grown = (await readHeap(small)) - heapBefore;
+print(
+  `an answer of ${said - textBefore} more tokens: ${(grown / 1024).toFixed(0)} KB more memory, ${(grown / (said - textBefore)).toFixed(0)} bytes a token`,
+);
+
+await browser.close();
+await server.close();
+process.exitCode = isReached ? 0 : 1;

@@ -1,0 +1,57 @@
+/**
+ * A session made of all that another held before one of its runs began: to say something else in its place. Nothing goes
+ * on there by itself; what is said next is answered with what was said before.
+ *
+ * Invariants:
+ * - All or nothing, as with `forkSession`, and the old session is only read.
+ * - No run of the new session is live.
+ */
+import { LoomError } from "../protocol/index.ts";
+import { copyEntries } from "./copy-entries.ts";
+import { findIndexChanges } from "./index-changes.ts";
+import type { Log, LogEntry, SessionInfo } from "./log.ts";
+import { assertName, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+
+export interface ForkBeforeRunOptions {
+  /** The session whose past it shares. */
+  readonly from: string;
+  /** The first thing that is not shared. Code `unknown_run`. */
+  readonly runId: string;
+  /** The new session. Refused as `session_exists`. */
+  readonly to: string;
+  /** That of the old one when absent; none where nothing is shared, since it was named after what is not. */
+  readonly title?: string;
+  /** Where an image of the old session is in the new one. It stays where it is when absent. */
+  readonly moveImage?: (url: string) => string;
+}
+
+/** Refused as `batch_too_large` where there is more before the run than `maxForkBytes` of the log. */
+export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Promise<SessionInfo> {
+  const { from, runId, to, moveImage } = options;
+  assertName("session", to);
+  assertTitle(options.title);
+  const info = await log.getSession(from);
+  if (info === undefined) throw unknownSession(from);
+  const lastId = (await findRunStart(log, from, runId)) - 1;
+  if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
+  const entries = await copyEntries(log, info, { to, lastId, moveImage });
+  assertEnded(entries, runId);
+  const title = options.title ?? (entries.length === 0 ? undefined : info.title);
+  return log.createSession(to, { ...(title === undefined ? {} : { title }), firstId: info.firstId, entries });
+}
+
+/** The first record of a run. Throws `unknown_run`. */
+export async function findRunStart(log: Log, sessionId: string, runId: string): Promise<number> {
+  const run = await log.getRun(sessionId, runId);
+  if (run !== undefined) return run.firstId;
+  throw new LoomError("unknown_run", `session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+}
+
+/** Written here one run comes after the other; what was imported may have been written anyhow. */
+function assertEnded(entries: readonly LogEntry[], runId: string): void {
+  const { begins, ends } = findIndexChanges(entries);
+  const ended = new Set(ends.map((end) => end.runId));
+  const open = begins.find((begin) => !ended.has(begin.runId));
+  if (open === undefined) return;
+  throw new LoomError("unsupported", `run "${open.runId}" goes on when run "${runId}" begins`, { run_id: open.runId });
+}

@@ -1,0 +1,120 @@
+// The ends of a run where there is no page: what was said, and how it ended.
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import type { MessageView, StreamState, TurnView } from "../../client/index.ts";
+import { type Ui, UiProvider } from "../ui/ui-context.tsx";
+import { RunFooter } from "./run-footer.tsx";
+import { UserMessage } from "./user-message.tsx";
+
+const message = (fields: Partial<MessageView>): MessageView => ({
+  messageId: "m",
+  role: "assistant",
+  thinkingContent: "",
+  mainContent: "",
+  toolCalls: [],
+  dataBlocks: [],
+  isStreaming: false,
+  hasError: false,
+  metadata: { requestId: "r", startTime: 0 },
+  parts: [],
+  ...fields,
+});
+
+const turn = (fields: Partial<TurnView>): TurnView => ({
+  key: "t",
+  status: "completed",
+  verified: true,
+  isPartial: false,
+  messages: [message({ mainContent: "forty-two" })],
+  nodes: [],
+  usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 },
+  modelCalls: [],
+  checkpoints: [],
+  compressions: [],
+  others: [],
+  omitted: 0,
+  ...fields,
+});
+
+const renderFooter = (fields: Partial<TurnView>, ui: Partial<Ui> = {}, state?: StreamState): string => {
+  const footer = createElement(RunFooter, { turn: turn(fields), state });
+  return renderToStaticMarkup(createElement(UiProvider, { ...ui, children: footer }));
+};
+
+describe("the end of a run", () => {
+  it("tells how it ended, how long it took and what it used", () => {
+    const usage = { promptTokens: 1200, completionTokens: 34, totalTokens: 1234 };
+    const html = renderFooter({ durationMs: 4300, usage });
+    for (const said of ["Completed", "4.3 s", "1,234 tokens (1,200 in, 34 out)", "Copy answer"]) {
+      expect(html).toContain(said);
+    }
+    expect(renderFooter({ durationMs: 4300, usage }, { language: "zh" })).toContain(
+      "1,234 个词元（输入 1,200，输出 34）",
+    );
+  });
+
+  it("tells why it did not complete, unless the answer says so already", () => {
+    const cancelled = renderFooter({ status: "cancelled", reason: "stopped by the user", code: "cancelled" });
+    expect(cancelled).toContain("Cancelled");
+    expect(cancelled).toContain("stopped by the user");
+    expect(cancelled).not.toContain("<code>");
+    const failed = { status: "error", reason: "no model", code: "model_failed" } as const;
+    expect(renderFooter(failed)).toContain("<code>model_failed</code>");
+    const banner = { type: "error", key: "e", message: "no model", code: "model_failed" } as const;
+    const told = renderFooter({ ...failed, messages: [message({ parts: [banner] })] });
+    expect(told).toContain("Failed");
+    expect(told).not.toContain("no model");
+    expect(told).not.toContain("model_failed");
+  });
+
+  it("tells when it cannot be vouched for, and why", () => {
+    expect(renderFooter({})).not.toContain("loom-run-note");
+    expect(renderFooter({ verified: false })).toContain("Not every frame");
+    const state: StreamState = { status: "complete", verified: false, cannotKnow: ["order", "loss"] };
+    expect(renderFooter({ verified: false }, {}, state)).toContain("a loss or a change of order");
+    expect(renderFooter({ verified: false }, { language: "zh" }, state)).toContain("无法察觉丢失或乱序");
+  });
+
+  it("offers what the page can do", () => {
+    expect(renderFooter({})).not.toContain("again");
+    expect(renderFooter({}, { actions: { retry: () => undefined } })).toContain("Send the same message again");
+  });
+});
+
+const renderUser = (fields: Partial<MessageView>, ui: Partial<Ui> = {}): string => {
+  const said = createElement(UserMessage, { message: message({ role: "user", ...fields }) });
+  return renderToStaticMarkup(createElement(UiProvider, { ...ui, children: said }));
+};
+
+describe("what the user said", () => {
+  it("is text as they wrote it, folded where it is long", () => {
+    expect(renderUser({ mainContent: "**not** bold <b>" })).toContain("**not** bold &lt;b&gt;");
+    const html = renderUser({ mainContent: Array.from({ length: 20 }, (_, index) => `line ${index}`).join("\n") });
+    expect(html).toContain("line 11");
+    expect(html).not.toContain("line 12");
+    expect(html).toContain("Show all");
+  });
+
+  it("can be said in another way where there is a way to", () => {
+    expect(renderUser({ mainContent: "x" }, { actions: { edit: () => undefined } })).toContain("Edit and send again");
+    expect(renderUser({ mainContent: "x" })).not.toContain("Edit and send again");
+  });
+
+  it("comes with its files", () => {
+    const attachments = [
+      { blob_id: "a", name: "photo.png", media_type: "image/png", bytes: 10 },
+      { blob_id: "b", name: "notes.txt", media_type: "text/plain", bytes: 2048 },
+      { blob_id: "c", name: "evil.svg", media_type: "image/svg+xml", bytes: 5 },
+    ];
+    const html = renderUser(
+      { attachments },
+      { blobUrl: (id) => `/blobs/${id}`, imageUrl: (url) => (url.startsWith("/blobs/") ? url : undefined) },
+    );
+    expect(html.match(/<img/g)).toHaveLength(1);
+    expect(html).toContain('src="/blobs/a"');
+    expect(html).toContain('href="/blobs/b" download="notes.txt"');
+    expect(html).toContain("2 kB");
+    expect(renderUser({ attachments })).not.toContain("<img");
+  });
+});

@@ -1,0 +1,86 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import type { DataBlock } from "../../client/index.ts";
+import { type ChartProps, type Ui, UiProvider } from "../ui/ui-context.tsx";
+import { DataView } from "./data-view.tsx";
+
+const show = (dataType: DataBlock["dataType"], data: DataBlock["data"], ui: Partial<Ui> = {}): string =>
+  renderToStaticMarkup(
+    <UiProvider {...ui}>
+      <DataView block={{ dataType, data, metadata: { description: "What it is" } }} />
+    </UiProvider>,
+  );
+
+const TABLE = {
+  name: "Moons",
+  columns: ["planet", "moons"],
+  rows: [
+    ["Earth", 1],
+    ["<b>Mars</b>", 2],
+  ],
+};
+
+describe("a table", () => {
+  it("has its name, its description, its rows, and says how many there are", () => {
+    const html = show("dataframe", TABLE);
+    expect(html).toContain("<strong>Moons</strong><span>What it is</span>");
+    expect(html).toContain('aria-rowcount="3"');
+    expect(html).toContain('aria-sort="none"');
+    expect(html).toContain("&lt;b&gt;Mars&lt;/b&gt;");
+    expect(html).toContain("2 rows");
+    expect(show("dataframe", TABLE, { language: "zh" })).toContain("共 2 行");
+  });
+
+  it("has few rows on the page, however many there are", () => {
+    const rows = Array.from({ length: 100_000 }, (_, row) => [row]);
+    const html = show("dataframe", { columns: ["n"], rows });
+    expect(html).toContain('aria-rowcount="100001"');
+    expect(html.match(/<tr aria-rowindex/g)?.length).toBeLessThan(60);
+  });
+
+  it("is shown as it came where it is none", () => {
+    expect(show("dataframe", { some: "thing" })).toContain("thing");
+  });
+});
+
+describe("a chart", () => {
+  const chart = { mark: "bar", ...TABLE };
+  const Chart = ({ data, title }: ChartProps): string => `${String(title)} ${JSON.stringify(data["mark"])}`;
+
+  it("is its numbers where nobody draws, and always says what it shows", () => {
+    const html = show("chart", chart);
+    expect(html).toContain("Bar chart. 2 points. moons: from 1 to 2");
+    expect(html).toContain("<table");
+    expect(show("chart", chart, { language: "zh" })).toContain("柱状图；2 个数据点；moons：从 1 到 2");
+  });
+
+  it("is drawn by the page's plugin, its numbers at hand", () => {
+    const html = show("chart", chart, { plugins: { Chart } });
+    expect(html).toContain("Moons. Bar chart");
+    expect(html).toContain("{&quot;type&quot;:&quot;bar&quot;}");
+    expect(html).toContain("Show the numbers");
+    expect(html).not.toContain("<table");
+  });
+
+  it("is shown as it came where nobody knows it", () => {
+    expect(show("chart", { series: [1] }, { plugins: { Chart } })).toContain("shown as it came");
+  });
+});
+
+describe("an image", () => {
+  it("is fetched only where the page says, and has a text", () => {
+    const data = { url: "https://elsewhere.example/i.png", alt: "A hill" };
+    expect(show("image", data)).not.toContain("<img");
+    const html = show("image", data, { imageUrl: (url) => `/v1/images?url=${encodeURIComponent(url)}` });
+    expect(html).toContain('src="/v1/images?url=https%3A%2F%2Felsewhere.example%2Fi.png"');
+    expect(html).toContain("A hill");
+  });
+});
+
+describe("something of the sender's own", () => {
+  it("is shown as JSON with its description", () => {
+    const html = show("custom", { answer: 42 });
+    expect(html).toContain("What it is");
+    expect(html).toContain("42");
+  });
+});

@@ -1,0 +1,49 @@
+/**
+ * Finds the image in `data` of that type: an address, or the bytes themselves in base64. Bytes must be of a kind that is
+ * only pixels; SVG is a document and is not taken.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+
+export interface FoundImage {
+  /** An address, or a `data:` one of an allowed kind. */
+  readonly url: string;
+  /** Empty where the sender says nothing of it. */
+  readonly alt: string;
+}
+
+const PIXELS = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[a-z\d+/=]*$/i;
+
+export function findImage(data: JsonObject): FoundImage | undefined {
+  const url = findUrl(data);
+  if (url === undefined) return undefined;
+  return { url, alt: pickText(data, ["alt", "description", "caption", "name", "title"]) ?? "" };
+}
+
+function findUrl(data: JsonObject): string | undefined {
+  const given = data["url"] ?? data["src"] ?? data["image_url"];
+  const url = isJsonObject(given) ? given["url"] : given;
+  if (typeof url === "string" && url !== "") return isData(url) ? checkInline(url) : url;
+  const bytes = pickText(data, ["base64", "b64_json", "data", "content", "image"]);
+  if (bytes === undefined) return undefined;
+  if (isData(bytes)) return checkInline(bytes);
+  const mediaType = pickText(data, ["media_type", "mediaType", "mime_type", "mimeType", "type", "format"]);
+  return checkInline(`data:${completeMediaType(mediaType)};base64,${bytes.replaceAll(/\s/g, "")}`);
+}
+
+const isData = (url: string): boolean => /^data:/i.test(url);
+
+function completeMediaType(mediaType: string | undefined): string {
+  if (mediaType === undefined) return "image/png";
+  const name = mediaType.toLowerCase().replace(/^\.?jpg$|^image\/jpg$/, "image/jpeg");
+  return name.includes("/") ? name : `image/${name}`;
+}
+
+function checkInline(url: string): string | undefined {
+  return PIXELS.test(url) ? url : undefined;
+}
+
+function pickText(data: JsonObject, names: readonly string[]): string | undefined {
+  return names
+    .map((name): Json | undefined => data[name])
+    .find((value): value is string => typeof value === "string" && value !== "");
+}

@@ -1,0 +1,22 @@
+/** Hands a text to the user as a file. Nothing is sent anywhere. */
+
+/** Long enough for the browser to begin, short enough not to keep the text. */
+const KEPT_MS = 60_000;
+const MAX_NAME = 100;
+
+export function saveText(name: string, mediaType: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${mediaType};charset=utf-8` }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = cleanFileName(name);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+}
+
+/** No folder, nothing a file system refuses, and not hidden. */
+export function cleanFileName(name: string): string {
+  const dot = name.lastIndexOf(".");
+  const [stem, ending] = dot < 0 ? [name, ""] : [name.slice(0, dot), name.slice(dot)];
+  const clean = stem.replaceAll(/[\p{Cc}<>:"/\\|?*]+/gu, " ").replace(/^[.\s]+/, "");
+  return `${clean.slice(0, MAX_NAME).toWellFormed().trim() || "data"}${ending}`;
+}

@@ -1,0 +1,212 @@
+/**
+ * The rows of a table that can be seen, below headings that stay. All rows are equally high and columns keep their
+ * widths, so nothing moves but what is scrolled.
+ */
+import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { Json } from "../../protocol/index.ts";
+import { useVirtualizer } from "../conversation/use-virtualizer.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { defineWords, useWords } from "../ui/words.ts";
+import type { Sorting } from "./arrange-rows.ts";
+import { estimateColumnWidths } from "./column-widths.ts";
+import { remember } from "./remember.ts";
+import { showCell, type Table, writeCell } from "./read-table.ts";
+
+const WORDS = defineWords({
+  en: {
+    column: (number: number) => `Column ${number}`,
+    whole: (title: string) => `Show all of ${title}`,
+    cut: (count: number) => `${count} more characters are not shown; copying takes them all.`,
+  },
+  zh: {
+    column: (number: number) => `第 ${number} 列`,
+    whole: (title: string) => `查看“${title}”全文`,
+    cut: (count: number) => `还有 ${count} 个字符未显示，复制时会包含全部内容。`,
+  },
+});
+
+const findWidths = remember(estimateColumnWidths);
+
+export interface TableGridProps {
+  readonly table: Table;
+  readonly name: string;
+  /** Numbers of the rows, in the order they are shown. */
+  readonly rows: Uint32Array;
+  /** The place of the first of them among all that were found, which are `count`. */
+  readonly first: number;
+  readonly count: number;
+  readonly sorting: Sorting | undefined;
+  readonly onSort: (sorting: Sorting | undefined) => void;
+}
+
+interface OpenCell {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** As data.css has it. */
+const ROW_PX = 32;
+const OVERSCAN = 10;
+
+export function TableGrid({ table, name, rows, first, count, sorting, onSort }: TableGridProps): ReactNode {
+  const words = useWords(WORDS);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [open, setOpen] = useState<OpenCell>();
+  const widths = findWidths(table);
+  const titles = useMemo(
+    () => table.columns.map(({ title }, column) => (title === "" ? words.column(column + 1) : title)),
+    [table, words],
+  );
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    // Without a browser to measure in, the first rows.
+    initialRect: { width: 640, height: 12 * ROW_PX },
+  });
+  // Another order, filter or page is read from its beginning.
+  useLayoutEffect(() => {
+    if (scroller.current !== null) scroller.current.scrollTop = 0;
+  }, [rows]);
+  const seen = virtualizer.getVirtualItems();
+  const above = seen[0]?.start ?? 0;
+  const below = virtualizer.getTotalSize() - (seen.at(-1)?.end ?? 0);
+  return (
+    <div className="loom-table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={name}>
+      <table className="loom-table" aria-label={name} aria-rowcount={count + 1} style={{ width: sizeTable(widths) }}>
+        <colgroup>
+          {widths.map((width, column) => (
+            <col key={column} style={{ width: sizeColumn(width) }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {titles.map((title, column) => (
+              <Heading
+                key={column}
+                title={title}
+                kind={table.columns[column]?.kind ?? "text"}
+                direction={sorting?.column === column ? sorting.direction : undefined}
+                onClick={() => onSort(turnSorting(sorting, column))}
+              />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer height={above} columns={titles.length} />
+          {seen.map(({ index }) => (
+            <Row
+              key={rows[index]}
+              table={table}
+              row={rows[index] ?? 0}
+              place={first + index}
+              titles={titles}
+              onOpen={setOpen}
+            />
+          ))}
+          <Spacer height={below} columns={titles.length} />
+        </tbody>
+      </table>
+      {open === undefined ? null : <CellDialog {...open} onClose={() => setOpen(undefined)} />}
+    </div>
+  );
+}
+
+const sizeColumn = (width: number): string => `calc(${width}ch + 1.5rem)`;
+const sizeTable = (widths: readonly number[]): string =>
+  `max(100%, calc(${widths.reduce((sum, width) => sum + width, 0)}ch + ${widths.length * 1.5}rem))`;
+
+/** Up, down, as it came. */
+function turnSorting(sorting: Sorting | undefined, column: number): Sorting | undefined {
+  if (sorting?.column !== column) return { column, direction: "ascending" };
+  return sorting.direction === "ascending" ? { column, direction: "descending" } : undefined;
+}
+
+interface HeadingProps {
+  readonly title: string;
+  readonly kind: string;
+  readonly direction: Sorting["direction"] | undefined;
+  readonly onClick: () => void;
+}
+
+function Heading({ title, kind, direction, onClick }: HeadingProps): ReactNode {
+  return (
+    <th scope="col" aria-sort={direction ?? "none"} data-kind={kind}>
+      <button type="button" className="loom-table-heading" title={title} onClick={onClick}>
+        <span>{title}</span>
+        {direction === undefined ? null : <Icon name={direction === "ascending" ? "up" : "down"} />}
+      </button>
+    </th>
+  );
+}
+
+function Spacer({ height, columns }: { readonly height: number; readonly columns: number }): ReactNode {
+  if (height <= 0) return null;
+  return (
+    <tr aria-hidden="true" className="loom-table-space">
+      <td colSpan={columns} style={{ height }} />
+    </tr>
+  );
+}
+
+interface RowProps {
+  readonly table: Table;
+  readonly row: number;
+  readonly place: number;
+  readonly titles: readonly string[];
+  readonly onOpen: (cell: OpenCell) => void;
+}
+
+/** Longer than any column is wide: what does not fit is opened. */
+const LONG_TEXT = 34;
+const LINE_TEXT = 120;
+
+const Row = memo(function Row({ table, row, place, titles, onOpen }: RowProps): ReactNode {
+  const words = useWords(WORDS);
+  return (
+    <tr aria-rowindex={place + 2}>
+      {titles.map((title, column) => {
+        const cell = table.getCell(row, column);
+        const text = showCell(cell);
+        return (
+          <td key={column} data-kind={table.columns[column]?.kind}>
+            {text.length > LONG_TEXT || text.includes("\n") ? (
+              <button
+                type="button"
+                className="loom-table-long"
+                title={words.whole(title)}
+                onClick={() => onOpen({ title, text: writeWhole(cell) })}
+              >
+                {text.slice(0, LINE_TEXT)}
+              </button>
+            ) : (
+              text
+            )}
+          </td>
+        );
+      })}
+    </tr>
+  );
+});
+
+function writeWhole(cell: Json): string {
+  return typeof cell === "object" && cell !== null ? JSON.stringify(cell, undefined, 2) : writeCell(cell);
+}
+
+const MAX_SHOWN = 100_000;
+
+function CellDialog({ title, text, onClose }: OpenCell & { readonly onClose: () => void }): ReactNode {
+  const words = useWords(WORDS);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div className="loom-table-cell">
+        <CopyButton getText={() => text} />
+        <pre>{text.slice(0, MAX_SHOWN)}</pre>
+        {text.length > MAX_SHOWN ? <p className="loom-data-note">{words.cut(text.length - MAX_SHOWN)}</p> : null}
+      </div>
+    </Dialog>
+  );
+}

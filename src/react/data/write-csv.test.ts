@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readTable } from "./read-table.ts";
+import { guardFormula, writeCsv } from "./write-csv.ts";
+import { cleanFileName } from "./save-text.ts";
+
+function write(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const table = readTable({ columns, rows });
+  return table === undefined ? "" : writeCsv(table, rows.keys());
+}
+
+/** RFC 4180, as plainly as it can be said. */
+function parse(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    let field = "";
+    if (text[at] === '"') {
+      for (at++; text[at] !== '"' || text[at + 1] === '"'; at++) {
+        if (text[at] === '"') at++;
+        field += text[at];
+      }
+      at++;
+    } else while (at < text.length && text[at] !== "," && text[at] !== "\r") field += text[at++];
+    row.push(field);
+    if (text[at] === ",") at++;
+    else {
+      at += 2;
+      rows.push(row);
+      row = [];
+    }
+  }
+  return rows;
+}
+
+describe("CSV", () => {
+  it("gives back every cell, each guarded", () => {
+    const cell = fc.oneof(
+      fc.string(),
+      fc.constantFrom('"', ",", "\r\n", "\n", "a\rb", "=1+1", "-5", "@a", " x ", "中，文"),
+    );
+    fc.assert(
+      fc.property(
+        fc
+          .integer({ min: 1, max: 4 })
+          .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1 })),
+        (rows) => {
+          const [columns = [], ...rest] = rows;
+          expect(parse(write(columns, rest))).toEqual(rows.map((row) => row.map(guardFormula)));
+        },
+      ),
+    );
+  });
+
+  it("quotes what needs it and ends lines as the standard does", () => {
+    expect(write(["a", "b"], [['say "x"', "1,5"]])).toBe('a,b\r\n"say ""x""","1,5"\r\n');
+  });
+
+  it("lets no text become a formula, and leaves numbers alone", () => {
+    expect(["=cmd()", "+a", "-a", "@a", "\ta", "-5", "+1.5", "a=1", ""].map(guardFormula)).toEqual([
+      "'=cmd()",
+      "'+a",
+      "'-a",
+      "'@a",
+      "'\ta",
+      "-5",
+      "+1.5",
+      "a=1",
+      "",
+    ]);
+    const table = readTable({ columns: ["n"], rows: [[-5], [null], [true]] });
+    expect(table === undefined ? "" : writeCsv(table, [0, 1, 2])).toBe("n\r\n-5\r\n\r\ntrue\r\n");
+  });
+});
+
+describe("the name of a file", () => {
+  it("has nothing in it that a file system would take otherwise", () => {
+    expect(
+      ["Orders.csv", "../../etc/passwd.csv", "a\u0000b:c?.csv", ".csv", "销售 2024.csv"].map(cleanFileName),
+    ).toEqual(["Orders.csv", "etc passwd.csv", "a b c.csv", "data.csv", "销售 2024.csv"]);
+  });
+});

@@ -1,0 +1,108 @@
+/**
+ * The arguments of a tool call, a line for each, while the model still writes them and afterwards. Of a long value a
+ * bounded piece is shown: its end while it grows, its beginning when it is whole.
+ */
+import { memo, type ReactNode, useState } from "react";
+import type { ToolCall } from "../../client/index.ts";
+import type { Json } from "../../protocol/index.ts";
+import { formatNumber } from "../ui/format.ts";
+import { useUi } from "../ui/ui-context.tsx";
+import { defineWords, useWords } from "../ui/words.ts";
+import { cutHead, cutTail } from "./cut-text.ts";
+import { isContainer } from "./json-entries.ts";
+import { JsonView } from "./json-view.tsx";
+import { LogBox, ShortText } from "./log-box.tsx";
+
+const WORDS = defineWords({
+  en: {
+    arguments: "Arguments",
+    none: "No arguments",
+    invalid: "The model wrote arguments that are no JSON object:",
+    more: (count: string) => `Show ${count} more`,
+  },
+  zh: {
+    arguments: "参数",
+    none: "无参数",
+    invalid: "模型写出的参数不是 JSON 对象：",
+    more: (count: string) => `再显示 ${count} 个`,
+  },
+});
+
+const STEP = 20;
+/** Of what the model writes just now and cannot be read yet. */
+const MAX_TAIL = 400;
+const MAX_NAME = 80;
+
+export type ArgumentsViewProps = Pick<ToolCall, "arguments" | "argumentsText" | "argumentsInvalid"> & {
+  readonly isStreaming: boolean;
+};
+
+export const ArgumentsView = memo(function ArgumentsView(props: ArgumentsViewProps): ReactNode {
+  const { arguments: given, argumentsText, argumentsInvalid, isStreaming } = props;
+  const words = useWords(WORDS);
+  const { language } = useUi();
+  const [limit, setLimit] = useState(STEP);
+  if (argumentsInvalid) {
+    return (
+      <div className="loom-arguments">
+        <p className="loom-arguments-note">{words.invalid}</p>
+        <LogBox
+          text={argumentsText}
+          label={words.arguments}
+          end={isStreaming ? "last" : "first"}
+          isLive={isStreaming}
+        />
+      </div>
+    );
+  }
+  const names = Object.keys(given);
+  if (names.length === 0) {
+    return isStreaming ? (
+      <code className="loom-arguments-tail">{cutTail(argumentsText, MAX_TAIL)}</code>
+    ) : (
+      <p className="loom-arguments-note">{words.none}</p>
+    );
+  }
+  const newest = isStreaming ? names.at(-1) : undefined;
+  const shown = names.slice(0, limit);
+  // What is being written is always seen.
+  if (newest !== undefined && names.length > limit) shown[limit - 1] = newest;
+  const left = names.length - limit;
+  return (
+    <div className="loom-arguments">
+      <dl className="loom-arguments-list">
+        {shown.map((name) => (
+          <ArgumentEntry key={name} name={name} value={given[name] ?? null} isGrowing={name === newest} />
+        ))}
+      </dl>
+      {left > 0 ? (
+        <button type="button" className="loom-more" onClick={() => setLimit(limit + STEP)}>
+          {words.more(formatNumber(left, language))}
+        </button>
+      ) : null}
+    </div>
+  );
+});
+
+interface ArgumentEntryProps {
+  readonly name: string;
+  readonly value: Json;
+  readonly isGrowing: boolean;
+}
+
+const ArgumentEntry = memo(function ArgumentEntry({ name, value, isGrowing }: ArgumentEntryProps): ReactNode {
+  return (
+    <div className="loom-argument">
+      <dt>{cutHead(name, MAX_NAME)}</dt>
+      <dd>
+        {typeof value === "string" ? (
+          <ShortText text={value} end={isGrowing ? "last" : "first"} isLive={isGrowing} />
+        ) : isContainer(value) ? (
+          <JsonView value={value} label={name} openLevels={isGrowing ? 0 : 1} />
+        ) : (
+          <span className="loom-json-literal">{String(value)}</span>
+        )}
+      </dd>
+    </div>
+  );
+});

@@ -1,0 +1,59 @@
+/** Looks into JSON values without walking through all of them. */
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { cutHead } from "./cut-text.ts";
+
+export type JsonContainer = JsonObject | readonly Json[];
+
+export function isContainer(value: Json): value is JsonContainer {
+  return typeof value === "object" && value !== null;
+}
+
+export function isEmpty(value: JsonObject): boolean {
+  for (const name in value) if (Object.hasOwn(value, name)) return false;
+  return true;
+}
+
+/** The names of an object, or the places of an array from 0. */
+export function listNames(value: JsonContainer): readonly string[] {
+  return Object.keys(value);
+}
+
+export function readEntry(value: JsonContainer, name: string): Json {
+  return (value as { readonly [name: string]: Json })[name] ?? null;
+}
+
+const MAX_GIST_ENTRIES = 6;
+const MAX_GIST = 120;
+
+/** A value in one short line, of which what is within other containers is left out. */
+export function gistValue(value: Json): string {
+  if (!isContainer(value)) return gistLeaf(value);
+  const isList = Array.isArray(value);
+  const names = listNames(isList ? (value.slice(0, MAX_GIST_ENTRIES + 1) as readonly Json[]) : value);
+  const entries = names.slice(0, MAX_GIST_ENTRIES).map((name) => {
+    const entry = readEntry(value, name);
+    const text = isContainer(entry) ? (Array.isArray(entry) ? "[…]" : "{…}") : gistLeaf(entry);
+    return isList ? text : `${cutHead(name, MAX_GIST)}: ${text}`;
+  });
+  if (names.length > MAX_GIST_ENTRIES) entries.push("…");
+  const line = entries.join(", ");
+  return line.length > MAX_GIST ? `${cutHead(line, MAX_GIST)}…` : line;
+}
+
+/** Line breaks would end the line. */
+function gistLeaf(value: string | number | boolean | null): string {
+  if (typeof value !== "string") return String(value);
+  const text = cutHead(value, MAX_GIST).replaceAll(/\s+/g, " ");
+  return text.length < value.length ? `${text}…` : text;
+}
+
+/** JSON that came as a text, where it is an object or array and not too long to be read at once. */
+export function readJsonText(text: string, maxLength: number): JsonContainer | undefined {
+  if (text.length > maxLength || !/^\s*[[{]/.test(text)) return undefined;
+  try {
+    const value = JSON.parse(text) as Json;
+    return isContainer(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+/** What was found in the knowledge base, numbered as the answer refers to it. */
+import { type ReactNode, useState } from "react";
+import type { Reference, ReferencesPart } from "../../client/index.ts";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { formatNumber } from "../ui/format.ts";
+import { Icon } from "../ui/icon.tsx";
+import { useKeptState } from "../ui/kept-state.tsx";
+import { useUi } from "../ui/ui-context.tsx";
+import { defineWords, useWords } from "../ui/words.ts";
+import { cutHead } from "./cut-text.ts";
+import { ShortText } from "./log-box.tsx";
+import { findLink } from "./web-address.ts";
+
+const WORDS = defineWords({
+  en: {
+    found: (count: string, query: string) => `${count === "1" ? "1 source" : `${count} sources`} for “${query}”`,
+    sources: (count: string) => (count === "1" ? "1 source" : `${count} sources`),
+    none: (query: string) => `Nothing found for “${query}”`,
+    lines: (first: number, last: number) => (first === last ? `line ${first}` : `lines ${first}–${last}`),
+    score: (score: string) => `score ${score}`,
+    more: (count: string) => `Show ${count} more`,
+    untold: (count: string) => `${count} more not listed`,
+  },
+  zh: {
+    found: (count: string, query: string) => `“${query}”的 ${count} 个来源`,
+    sources: (count: string) => `${count} 个来源`,
+    none: (query: string) => `未找到与“${query}”有关的内容`,
+    lines: (first: number, last: number) => (first === last ? `第 ${first} 行` : `第 ${first}–${last} 行`),
+    score: (score: string) => `相关度 ${score}`,
+    more: (count: string) => `再显示 ${count} 个`,
+    untold: (count: string) => `另有 ${count} 个来源未列出`,
+  },
+});
+
+const STEP = 10;
+const MAX_TITLE = 200;
+const MAX_QUERY = 120;
+
+export interface ReferencesItemProps {
+  readonly part: ReferencesPart;
+  readonly turnKey: string;
+}
+
+export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNode {
+  const words = useWords(WORDS);
+  const { language } = useUi();
+  const [isOpen, setOpen] = useKeptState(`${turnKey}/${part.key}/open`, false);
+  const [limit, setLimit] = useState(STEP);
+  const { sources, docCount } = part;
+  const query = part.query === undefined ? undefined : cutHead(part.query, MAX_QUERY);
+  const count = formatNumber(Math.max(docCount, sources.length), language);
+  const title =
+    query === undefined ? words.sources(count) : docCount === 0 ? words.none(query) : words.found(count, query);
+  const head = (
+    <>
+      <Icon name="book" />
+      <span className="loom-references-title">{title}</span>
+    </>
+  );
+  if (sources.length === 0) return <p className="loom-references loom-references-bare">{head}</p>;
+  const left = sources.length - limit;
+  const untold = docCount - sources.length;
+  return (
+    <div className="loom-references">
+      <Disclosure summary={head} isOpen={isOpen} onToggle={setOpen}>
+        <ol className="loom-references-list">
+          {sources.slice(0, limit).map((source, index) => (
+            // Sources never change their places.
+            <SourceEntry key={index} source={source} place={index + 1} />
+          ))}
+        </ol>
+        {left > 0 ? (
+          <button type="button" className="loom-more" onClick={() => setLimit(limit + STEP)}>
+            {words.more(formatNumber(Math.min(STEP, left), language))}
+          </button>
+        ) : null}
+        {untold > 0 ? <p className="loom-references-note">{words.untold(formatNumber(untold, language))}</p> : null}
+      </Disclosure>
+    </div>
+  );
+}
+
+function SourceEntry({ source, place }: { readonly source: Reference; readonly place: number }): ReactNode {
+  const words = useWords(WORDS);
+  const { uri, snippet, score, ref = place, firstLine, lastLine } = source;
+  const title = cutHead(source.title === "" ? (uri ?? "") : source.title, MAX_TITLE);
+  const href = findLink(uri);
+  const facts = [
+    ...(firstLine === undefined ? [] : [words.lines(firstLine, lastLine ?? firstLine)]),
+    ...(score === undefined ? [] : [words.score(score.toFixed(2))]),
+  ];
+  return (
+    <li className="loom-source" data-ref={ref}>
+      <span className="loom-source-number">{ref}</span>
+      <div className="loom-source-body">
+        {href === undefined ? (
+          <span className="loom-source-title">{title}</span>
+        ) : (
+          <a className="loom-source-title" href={href} target="_blank" rel="noreferrer noopener">
+            {title}
+          </a>
+        )}
+        {facts.length === 0 ? null : <span className="loom-source-facts">{facts.join(" · ")}</span>}
+        {uri !== undefined && href === undefined && uri !== title ? (
+          <span className="loom-source-facts">{cutHead(uri, MAX_TITLE)}</span>
+        ) : null}
+        {snippet === undefined || snippet === "" ? null : (
+          <p className="loom-source-snippet">
+            <ShortText text={snippet} />
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}

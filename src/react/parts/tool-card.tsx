@@ -1,0 +1,184 @@
+/**
+ * A tool call from its first argument to its result. Open while there is something to watch or to answer, one line when
+ * it went well; what its reader chose goes before.
+ */
+import { type ReactNode, useMemo } from "react";
+import type { ToolCall, ToolResult } from "../../client/index.ts";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { formatDuration } from "../ui/format.ts";
+import { Icon } from "../ui/icon.tsx";
+import { ProgressBar } from "../ui/indicators.tsx";
+import { useKeptState } from "../ui/kept-state.tsx";
+import { useUi } from "../ui/ui-context.tsx";
+import { defineWords, useWords } from "../ui/words.ts";
+import { ApprovalCard } from "./approval-card.tsx";
+import { ArgumentsView } from "./arguments-view.tsx";
+import { Elapsed } from "./clock-text.tsx";
+import { cutHead } from "./cut-text.ts";
+import { gistValue, isContainer, isEmpty, readJsonText } from "./json-entries.ts";
+import { JsonView } from "./json-view.tsx";
+import { LogBox, ShortText } from "./log-box.tsx";
+import { ToolStatus } from "./tool-status.tsx";
+
+const WORDS = defineWords({
+  en: {
+    unnamed: "a tool",
+    arguments: "Arguments",
+    progress: "Progress",
+    output: "Output",
+    result: "Result",
+    empty: "It gave nothing back.",
+    error: "Error",
+  },
+  zh: {
+    unnamed: "某个工具",
+    arguments: "参数",
+    progress: "进度",
+    output: "输出",
+    result: "结果",
+    empty: "没有返回内容。",
+    error: "错误",
+  },
+});
+
+const MAX_NAME = 100;
+const MAX_PROGRESS = 200;
+/** A result as text is looked into up to this length. */
+const MAX_PARSED = 262_144;
+
+export interface ToolCardProps {
+  readonly call: ToolCall;
+  /** Of its part: unique within the message. */
+  readonly partKey: string;
+  readonly turnKey: string;
+  readonly runId: string | undefined;
+  readonly isLive: boolean;
+}
+
+interface Choice {
+  readonly isOpen: boolean;
+  /** Made when it was asked about: what was closed before must not hide a question. */
+  readonly wasAsked: boolean;
+}
+
+export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProps): ReactNode {
+  const words = useWords(WORDS);
+  const { language } = useUi();
+  const place = `${turnKey}/${partKey}`;
+  const [choice, setChoice] = useKeptState<Choice | undefined>(`${place}/open`, undefined);
+  const { status, startedAt, durationMs, progress, progressMessage } = call;
+  const isAsked = status === "awaiting_approval";
+  const isOpen = choice === undefined || (isAsked && !choice.wasAsked) ? status !== "success" : choice.isOpen;
+  const isGoing = isLive && status === "running";
+  const name = call.toolName === "" ? words.unnamed : cutHead(call.toolName, MAX_NAME);
+  const summary = (
+    <span className="loom-tool-head">
+      <span className="loom-tool-label">
+        <Icon name="tool" />
+        <code className="loom-tool-name">{name}</code>
+      </span>
+      <span className="loom-tool-gist">{isOpen ? null : gistValue(call.arguments)}</span>
+      <span className="loom-tool-state">
+        <ToolStatus call={call} />
+        {durationMs !== undefined ? (
+          <span className="loom-clock">{formatDuration(durationMs, language)}</span>
+        ) : isGoing && startedAt !== undefined ? (
+          <Elapsed since={startedAt} />
+        ) : null}
+      </span>
+    </span>
+  );
+  return (
+    <div className="loom-card loom-tool" role="group" data-status={status} aria-label={name}>
+      <Disclosure
+        summary={summary}
+        isOpen={isOpen}
+        onToggle={(wanted) => setChoice({ isOpen: wanted, wasAsked: isAsked })}
+      >
+        <ToolBody call={call} place={place} runId={runId} isLive={isLive} />
+      </Disclosure>
+      {isGoing && (progress !== undefined || progressMessage !== undefined) ? (
+        <div className="loom-tool-progress">
+          <ProgressBar value={progress} label={words.progress} />
+          <span>{progressMessage === undefined ? `${progress} %` : cutHead(progressMessage, MAX_PROGRESS)}</span>
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+interface ToolBodyProps {
+  readonly call: ToolCall;
+  readonly place: string;
+  readonly runId: string | undefined;
+  readonly isLive: boolean;
+}
+
+function ToolBody({ call, place, runId, isLive }: ToolBodyProps): ReactNode {
+  const words = useWords(WORDS);
+  const { description, status, output, error, result, approval } = call;
+  const isStreaming = status === "streaming";
+  // The decision says all that the error would.
+  const isRefused = approval?.decision === "rejected" || approval?.decision === "expired";
+  return (
+    <div className="loom-tool-body">
+      {description === undefined || description === "" ? null : (
+        <p className="loom-tool-description">
+          <ShortText text={description} />
+        </p>
+      )}
+      {approval?.decision === "pending" ? null : (
+        <ToolSection title={words.arguments}>
+          <ArgumentsView
+            arguments={call.arguments}
+            // Once there is a value to show, the text is not.
+            argumentsText={call.argumentsInvalid || isEmpty(call.arguments) ? call.argumentsText : ""}
+            argumentsInvalid={call.argumentsInvalid}
+            isStreaming={isStreaming && isLive}
+          />
+        </ToolSection>
+      )}
+      {approval === undefined ? null : (
+        <ApprovalCard call={call} approval={approval} place={place} runId={runId} isLive={isLive} />
+      )}
+      {output === "" ? null : (
+        <ToolSection title={words.output}>
+          <LogBox text={output} label={words.output} end="last" isLive={isLive && status === "running"} />
+        </ToolSection>
+      )}
+      {error === undefined || isRefused ? null : (
+        <ToolSection title={words.error}>
+          <div className="loom-tool-error">
+            <ShortText text={error.message} />
+            {error.code === undefined ? null : <code>{cutHead(error.code, MAX_NAME)}</code>}
+          </div>
+        </ToolSection>
+      )}
+      {result === undefined || error !== undefined ? null : (
+        <ToolSection title={words.result}>
+          <ResultView result={result} />
+        </ToolSection>
+      )}
+    </div>
+  );
+}
+
+function ToolSection({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div className="loom-tool-section">
+      <div className="loom-tool-title">{title}</div>
+      {children}
+    </div>
+  );
+}
+
+function ResultView({ result: { text, data } }: { readonly result: ToolResult }): ReactNode {
+  const words = useWords(WORDS);
+  const tree = useMemo(
+    () => (data !== undefined && isContainer(data) ? data : readJsonText(text, MAX_PARSED)),
+    [text, data],
+  );
+  if (tree !== undefined) return <JsonView value={tree} label={words.result} />;
+  if (text === "") return <p className="loom-tool-description">{words.empty}</p>;
+  return <LogBox text={text} label={words.result} end="first" />;
+}

@@ -1,0 +1,55 @@
+/** How a tool call stands: a sign, a word and a colour, so that none of them is needed. */
+import type { ReactNode } from "react";
+import type { ToolCall } from "../../client/index.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { Badge, Spinner, type Tone } from "../ui/indicators.tsx";
+import { defineWords, useWords } from "../ui/words.ts";
+
+const WORDS = defineWords({
+  en: {
+    streaming: "Writing arguments",
+    ready: "Ready",
+    awaiting_approval: "Waiting for approval",
+    running: "Running",
+    success: "Done",
+    failed: "Failed",
+    rejected: "Rejected",
+    expired: "Not answered in time",
+    interrupted: "Interrupted",
+  },
+  zh: {
+    streaming: "正在编写参数",
+    ready: "已就绪",
+    awaiting_approval: "等待批准",
+    running: "运行中",
+    success: "完成",
+    failed: "失败",
+    rejected: "已拒绝",
+    expired: "未及时答复",
+    interrupted: "已中断",
+  },
+});
+
+/** Undefined: it goes on, which a spinner shows. */
+const SIGNS: { readonly [S in ToolCall["status"]]: { readonly icon?: IconName; readonly tone: Tone } } = {
+  streaming: { tone: "busy" },
+  ready: { icon: "tool", tone: "plain" },
+  awaiting_approval: { icon: "alert", tone: "warn" },
+  running: { tone: "busy" },
+  success: { icon: "check", tone: "good" },
+  failed: { icon: "alert", tone: "bad" },
+  rejected: { icon: "close", tone: "bad" },
+  interrupted: { icon: "stop", tone: "warn" },
+};
+
+export function ToolStatus({ call: { status, approval } }: { readonly call: ToolCall }): ReactNode {
+  const words = useWords(WORDS);
+  const { icon, tone } = SIGNS[status];
+  const isExpired = status === "rejected" && approval?.decision === "expired";
+  return (
+    <Badge tone={tone}>
+      {icon === undefined ? <Spinner /> : <Icon name={icon} />}
+      {isExpired ? words.expired : words[status]}
+    </Badge>
+  );
+}

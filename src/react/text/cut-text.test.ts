@@ -1,0 +1,42 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createTextCutter } from "./cut-text.ts";
+
+const text = fc.array(fc.constantFrom("a", "bc", "\n", "𝄞", "中"), { maxLength: 80 }).map((parts) => parts.join(""));
+const size = fc.integer({ min: 1, max: 9 });
+
+describe("a text in pieces", () => {
+  it("is the same text, and no character is cut", () => {
+    fc.assert(
+      fc.property(text, size, (whole, length) => {
+        const pieces = createTextCutter(length)(whole);
+        expect(pieces.join("")).toBe(whole);
+        expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+      }),
+    );
+  });
+
+  it("is cut the same however it comes, and changes only at its end", () => {
+    fc.assert(
+      fc.property(text, text, size, (before, added, length) => {
+        const cut = createTextCutter(length);
+        const pieces = cut(before);
+        const grown = cut(before + added);
+        expect(grown).toEqual(createTextCutter(length)(before + added));
+        expect(grown.slice(0, pieces.length - 1)).toEqual(pieces.slice(0, -1));
+      }),
+    );
+  });
+
+  it("begins anew where it does not continue the one before", () => {
+    const cut = createTextCutter(2);
+    cut("a\nb\nc\n");
+    expect(cut("d\ne")).toEqual(["d\n", "e"]);
+    expect(cut("")).toEqual([""]);
+  });
+
+  it("has pieces of a bounded size, also where no line ever ends", () => {
+    const lengths = createTextCutter(10)("x".repeat(1000)).map(({ length }) => length);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(40);
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * The HTML an answer may use: structure, lists, tables, emphasis, code, links, images. What is not here does not exist
+ * on the page; no attribute is taken over except those that are named here, and those by their own rules.
+ */
+
+/** Their content is shown, and they themselves. */
+const SHOWN =
+  "p div section article aside header footer main address h1 h2 h3 h4 h5 h6 blockquote pre hr br wbr ul ol li dl dt dd " +
+  "figure figcaption table caption colgroup col thead tbody tfoot tr th td b strong i em u s strike del ins mark small " +
+  "sub sup kbd code samp var tt q cite dfn abbr time bdi bdo span a img details summary ruby rt rp center font big";
+
+/** They and their content are dropped: it is no text for people. */
+const DROPPED =
+  "script style template noscript iframe frame frameset noframes object embed applet param svg math canvas audio video " +
+  "source track map area form input button select option optgroup datalist textarea output progress meter fieldset legend " +
+  "dialog menu head title base meta link portal slot noembed plaintext xmp marquee keygen isindex image";
+
+/** What an outdated or merely structural tag is shown as. */
+const SHOWN_AS: Readonly<Record<string, string>> = {
+  strike: "s",
+  tt: "code",
+  center: "div",
+  font: "span",
+  big: "span",
+  // Landmarks are for the page itself.
+  main: "div",
+  header: "div",
+  footer: "div",
+  aside: "div",
+  section: "div",
+  article: "div",
+  address: "div",
+  // Headings of an answer stand below those of the page.
+  h1: "h3",
+  h2: "h4",
+  h3: "h5",
+  h4: "h6",
+  h5: "h6",
+};
+
+const shown: ReadonlySet<string> = new Set(SHOWN.split(" "));
+const dropped: ReadonlySet<string> = new Set(DROPPED.split(" "));
+const INLINE: ReadonlySet<string> = new Set(
+  "b strong i em u s strike del ins mark small sub sup kbd code samp var tt q cite dfn abbr time bdi bdo span a font big".split(
+    " ",
+  ),
+);
+const EMPTY: ReadonlySet<string> = new Set(["br", "wbr", "hr", "img", "col"]);
+
+/** The tag it is shown as; `drop` where its content goes too, `unwrap` where that is shown without it. */
+export function judgeTag(name: string): { readonly tag: string } | "drop" | "unwrap" {
+  const tag = name.toLowerCase();
+  if (dropped.has(tag)) return "drop";
+  return shown.has(tag) ? { tag: SHOWN_AS[tag] ?? tag } : "unwrap";
+}
+
+/** Has no content. */
+export function isEmptyTag(tag: string): boolean {
+  return EMPTY.has(tag);
+}
+
+/** May stand within a line of Markdown. */
+export function isInlineTag(name: string): boolean {
+  return INLINE.has(name.toLowerCase());
+}
+
+const COUNT = /^\d{1,3}$/;
+
+/** The attributes of an element, apart from a link's and an image's address. */
+export function judgeAttributes(
+  tag: string,
+  read: (name: string) => string | null | undefined,
+): Readonly<Record<string, string | number | boolean>> {
+  const given: Record<string, string | number | boolean> = {};
+  const take = (
+    name: string,
+    as: string,
+    accept: RegExp,
+    convert: (value: string) => string | number = String,
+  ): void => {
+    const value = read(name)?.trim().toLowerCase();
+    if (value !== undefined && accept.test(value)) given[as] = convert(value);
+  };
+  if (tag === "td" || tag === "th") {
+    take("colspan", "colSpan", COUNT, Number);
+    take("rowspan", "rowSpan", COUNT, Number);
+  }
+  if (tag === "th") take("scope", "scope", /^(?:row|col|rowgroup|colgroup)$/);
+  if (tag === "col" || tag === "colgroup") take("span", "span", /^[1-9]\d?$/, Number);
+  if (tag === "ol") take("start", "start", /^-?\d{1,9}$/, Number);
+  if (tag === "li") take("value", "value", /^-?\d{1,9}$/, Number);
+  if (tag === "details" && typeof read("open") === "string") given["open"] = true;
+  take("dir", "dir", /^(?:ltr|rtl|auto)$/);
+  take("lang", "lang", /^[a-z]{2,3}(?:-[a-z\d]{2,8}){0,3}$/);
+  const title = tag === "abbr" || tag === "dfn" ? read("title") : undefined;
+  if (typeof title === "string") given["title"] = title;
+  return given;
+}

@@ -1,0 +1,191 @@
+// Markdown that grows: whatever way a text is cut, it ends as the whole text lexed at once, and what is lexed on the way
+// is a multiple of the text.
+import fc from "fast-check";
+import { createElement, type ReactNode } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import { MarkdownBlock } from "./block-elements.tsx";
+import { collectLinks, type Links, lexMarkdown } from "./lex-markdown.ts";
+import { type Block, type MarkdownDocument, MarkdownFeed } from "./markdown-feed.ts";
+
+const show = (blocks: readonly Block[]): string =>
+  renderToStaticMarkup(
+    blocks.map((block, key): ReactNode => createElement(MarkdownBlock, { key, block, isOpen: false })),
+  );
+
+const showDocument = ({ pages, rest }: MarkdownDocument): string => show(pages.flat()) + rest;
+
+/** The lexer alone, on the whole text; twice, so that references find what is defined below them. */
+function showAtOnce(text: string): string {
+  const source = text.replaceAll(/\r\n?/g, "\n");
+  const links = Object.create(null) as Links;
+  collectLinks(lexMarkdown(source, links), links);
+  return show(lexMarkdown(source, links).map((token): Block => ({ kind: "token", token })));
+}
+
+function feedPieces(pieces: readonly string[]): MarkdownFeed {
+  const feed = new MarkdownFeed();
+  let text = "";
+  for (const piece of pieces) feed.update((text += piece), false);
+  feed.update(text, true);
+  return feed;
+}
+
+const showCut = (pieces: readonly string[]): string => {
+  const feed = feedPieces(pieces);
+  return showDocument(feed.update(pieces.join(""), true));
+};
+
+const RUNS = process.env["LOOM_LONG"] === "1" ? 30_000 : 240;
+
+const LINES = [
+  ..."|- a|- b\n  c|* x|+ y|1. one|2. two|3) three|- [ ] open|- [x] done|  - nested|    - deeper|    code|\tcode|  ".split(
+    "|",
+  ),
+  ..."||\n|\n\n|# h|## h ##|#|text|more *text* here|a **b** c|`code`|```|````|```js|~~~|  ```|   ~~~|> quote|> > deep|>".split(
+    "|",
+  ),
+  ...'> - in|> ```|lazy|===|---|--|-|=|***|- - -|* * *|[a]: /u|[a]: http://x "t"|[b]: <http://y>|[a]: /u "open|end"|(open|)'.split(
+    "|",
+  ),
+  ..."[a]|[a][b]|![a]|[b](http://z)|<div>|</div>|<b>x</b>|<!-- c|-->|<pre>|</pre>|<script>|</script>|<br>|$$|\\[|\\]|$x$|$5 and $6".split(
+    "|",
+  ),
+  "| a | b |",
+  "|---|---|",
+  "| 1 | 2 |",
+  "a | b",
+  "- | -",
+  "|-",
+  "1",
+  "10. ten",
+  "&amp; &copy;",
+  "x  ",
+  "\\",
+  "**open",
+  "`open",
+  "http://example.org",
+  "中文 **粗体**，文字",
+];
+
+const markdown = fc
+  .array(fc.tuple(fc.constantFrom(...LINES), fc.constantFrom("\n", "\n", "\n", "\n\n", "\r\n", "")), { maxLength: 14 })
+  .map((lines) => lines.flat().join(""));
+
+/** Where a text is cut, as parts of its length. */
+const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
+
+function cut(text: string, places: readonly number[]): string[] {
+  const at = [...new Set(places.map((place) => Math.floor(place * text.length)))].toSorted((a, b) => a - b);
+  return [0, ...at].map((start, index) => text.slice(start, at[index] ?? text.length));
+}
+
+describe("a text in pieces", () => {
+  it("ends as the whole text at once, wherever it is cut", () => {
+    fc.assert(
+      fc.property(markdown, cuts, (text, places) => {
+        expect(showCut(cut(text, places))).toBe(showAtOnce(text));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("ends as the whole text at once, character by character", () => {
+    fc.assert(
+      fc.property(markdown, (text) => {
+        expect(showCut(text.split(""))).toBe(showAtOnce(text));
+      }),
+      { numRuns: RUNS / 2 },
+    );
+  });
+
+  it("ends as the whole text at once where lists and tables are given out in pieces", () => {
+    const filler = "x".repeat(120);
+    fc.assert(
+      fc.property(markdown, fc.nat(200), cuts, (text, seed, places) => {
+        const long = text
+          .split("\n")
+          .map((line, index) => ((index * 7 + seed) % 3 === 0 && /\w$/.test(line) ? `${line} ${filler}` : line))
+          .join("\n");
+        const repeated = Array.from({ length: 8 }, () => long).join("\n");
+        expect(showCut(cut(repeated, places))).toBe(showAtOnce(repeated));
+      }),
+      { numRuns: RUNS / 6 },
+    );
+  });
+});
+
+/** A megabyte of each, as it may come: words, lines, or nothing that ever ends. */
+const MEGABYTE = 1_000_000;
+const fill = (line: string, begin = ""): string => begin + line.repeat(Math.ceil(MEGABYTE / line.length));
+const KINDS: Readonly<Record<string, string>> = {
+  paragraphs: fill(`${"Some words with **bold** and `code`, and a [link](https://x.example). ".repeat(4)}\n\n`),
+  "one paragraph": fill("Some words with **bold** and `code` that never end. "),
+  "one list": fill("- an item with **bold** words\n"),
+  "one loose list": fill("1. an item with **bold** words\n\n   and a paragraph\n\n"),
+  "one nested list": fill("  - an item with **bold** words\n", "- all\n"),
+  "one table": fill("| 1 | **two** |\n", "| a | b |\n|---|---|\n"),
+  "one block of code": fill("const a = 1;\n", "```js\n"),
+  "code in a list": fill("  const a = 1;\n", "- a\n  ```js\n"),
+  "one quote": fill("> words *and* words\n"),
+  headings: fill("# a heading\n"),
+  definitions: fill("[a] and [b]\n\n[a]: https://x.example\n\n"),
+};
+const STEP = 500;
+
+describe("what is lexed", () => {
+  it.each(Object.keys(KINDS))("is a multiple of the text: %s", (kind) => {
+    const text = (KINDS[kind] ?? "").slice(0, process.env["LOOM_LONG"] === "1" ? MEGABYTE : MEGABYTE / 20);
+    const feed = new MarkdownFeed();
+    let updates = 0;
+    for (let end = STEP; end < text.length; end += STEP, updates++) feed.update(text.slice(0, end), false);
+    feed.update(text, true);
+    // An open end up to 2,000 characters is lexed twice with each update, to close what is open in it; a longer one
+    // after it grew by an eighth. References are resolved again each time the text doubled.
+    expect(feed.lexed).toBeLessThan(12 * text.length + 2 * 2000 * updates);
+  });
+
+  it("is nothing more in a block of code, but once it has ended", () => {
+    const text = `${(KINDS["one block of code"] ?? "").slice(0, 100_000)}\n\`\`\`\n`;
+    const feed = new MarkdownFeed();
+    for (let end = 10; end < text.length; end += 10) feed.update(text.slice(0, end), false);
+    expect(feed.lexed).toBeLessThan(100);
+    feed.update(text, true);
+    expect(feed.lexed).toBeLessThan(text.length + 200);
+  });
+
+  it("is the whole text once where it comes at once", () => {
+    const text = (KINDS["paragraphs"] ?? "").slice(0, 100_000);
+    const feed = new MarkdownFeed();
+    feed.update(text, true);
+    expect(feed.lexed).toBeLessThan(1.2 * text.length);
+  });
+});
+
+describe("blocks that are certain", () => {
+  it("stay the same objects, page by page", () => {
+    const paragraphs = Array.from({ length: 200 }, (_, index) => `Paragraph ${index}.\n\n`);
+    const feed = new MarkdownFeed();
+    let text = paragraphs.join("");
+    const before = feed.update(text, false);
+    text += "And *more";
+    const after = feed.update(text, false);
+    expect(after.count).toBe(201);
+    expect(after.pages.slice(0, 3)).toEqual(before.pages.slice(0, 3));
+    expect(after.pages.slice(0, 3).every((page, index) => page === before.pages[index])).toBe(true);
+    expect(
+      after.pages
+        .at(-1)
+        ?.slice(0, -2)
+        .every((block, index) => block === before.pages.at(-1)?.[index]),
+    ).toBe(true);
+    expect(feed.update(text, false)).toBe(after);
+  });
+
+  it("begin anew where a text does not continue the one before", () => {
+    const feed = new MarkdownFeed();
+    feed.update("# One\n\ntwo\n\nthree", false);
+    expect(showDocument(feed.update("other", true))).toBe("<p>other</p>");
+    expect(showDocument(feed.update("other text", false))).toBe("<p>other text</p>");
+  });
+});

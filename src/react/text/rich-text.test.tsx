@@ -1,0 +1,175 @@
+// Texts as elements, rendered to markup where there is no page: what is shown, and that nothing forbidden ever is.
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import { XSS_CORPUS } from "../../../test/page/xss-corpus.ts";
+import { UiProvider } from "../ui/ui-context.tsx";
+import { RichText } from "./rich-text.tsx";
+
+const show = (text: string, format = "markdown", isComplete = true): string =>
+  renderToStaticMarkup(<RichText text={text} format={format} isComplete={isComplete} />).replace(
+    /^<div class="loom-text[^"]*">(.*)<\/div>$/s,
+    "$1",
+  );
+
+/** Tags of the markup with their attributes, values without quotes in them. */
+const readTags = (markup: string): string[] => [...markup.matchAll(/<[^>"]*(?:"[^"]*"[^>"]*)*>/g)].map(([tag]) => tag);
+
+const TAG =
+  /^<\/?(?:p|div|span|a|b|i|u|s|q|em|strong|del|ins|mark|small|sub|sup|kbd|code|samp|var|cite|dfn|abbr|time|bdi|bdo|br|wbr|hr|img|ul|ol|li|input|h[3-6]|blockquote|pre|table|thead|tbody|tr|th|td|button|svg|path)(?=[\s/>])/;
+const ATTRIBUTE =
+  /\s(?:class|href="(?:https?:\/\/|mailto:)[^"]*"|src="data:image\/png|rel="noopener noreferrer nofollow"|target="_blank"|title|alt|start|scope|data-align|aria-[a-z]+|role="group"|tabindex="0"|type="(?:button|checkbox)"|disabled|readOnly|checked|loading|decoding|referrerPolicy|viewBox|focusable|d|dir|lang)/y;
+
+function findForbidden(markup: string): string[] {
+  return readTags(markup).filter((tag) => {
+    if (!TAG.test(tag)) return true;
+    const names = tag.replaceAll(/="[^"]*"/g, (value) => value).matchAll(/\s([\w:-]+)(?:="[^"]*")?/g);
+    for (const { index } of names) {
+      ATTRIBUTE.lastIndex = index;
+      if (!ATTRIBUTE.test(tag)) return true;
+    }
+    return false;
+  });
+}
+
+describe("Markdown", () => {
+  it.each([
+    ["a **b** *c* ~~d~~ `e`", "<p>a <strong>b</strong> <em>c</em> <del>d</del> <code>e</code></p>"],
+    ["# One\n\n###### Six", '<h3 class="loom-heading-1">One</h3><h6 class="loom-heading-4">Six</h6>'],
+    ["a  \nb", "<p>a<br/>b</p>"],
+    ["- a\n- b", "<ul><li><span>a</span></li><li><span>b</span></li></ul>"],
+    ["- a\n\n- b", "<ul><li><p>a</p></li><li><p>b</p></li></ul>"],
+    ["3. a", '<ol start="3"><li><span>a</span></li></ol>'],
+    ["> a", "<blockquote><p>a</p></blockquote>"],
+    ["---", "<hr/>"],
+    ["&lt;b&gt; &amp;amp; &copy; &#65; &nosuch;", "<p>&lt;b&gt; &amp;amp; © A &amp;nosuch;</p>"],
+    ["\\*a\\*", "<p>*a*</p>"],
+    ["`&amp;`", "<p><code>&amp;amp;</code></p>"],
+    ["H<sub>2</sub>O <b>x *y*</b>", "<p>H<sub>2</sub>O <b>x <em>y</em></b></p>"],
+    ["a <b>b", "<p>a <span>b</span></p>"],
+    ["a </b> b", "<p>a  b</p>"],
+    ["**注意：**请看**“引文”**处", "<p><strong>注意：</strong>请看<strong>“引文”</strong>处</p>"],
+    ["see [1] and [^2]", "<p>see [1] and [^2]</p>"],
+    ["$5 and $6, US$7 or $8", "<p>$5 and $6, US$7 or $8</p>"],
+    ["$HOME/$USER", "<p>$HOME/$USER</p>"],
+    ["a $x_1*y_2*z$ b", '<p>a <span class="loom-math"><code class="loom-math-source">x_1*y_2*z</code></span> b</p>'],
+    ["`$x$`", "<p><code>$x$</code></p>"],
+    [
+      "text\n$$\na\n- b\n$$",
+      '<p>text</p><span class="loom-math loom-math-block"><code class="loom-math-source">a\n- b</code></span>',
+    ],
+  ])("%j", (text, markup) => {
+    expect(show(text)).toBe(markup);
+  });
+
+  it("has links that leave the page and tell nothing", () => {
+    const attributes = 'target="_blank" rel="noopener noreferrer nofollow"';
+    expect(show("[a](https://x.example/?a&amp;b)")).toBe(
+      `<p><a class="loom-link" href="https://x.example/?a&amp;b" ${attributes}>a</a></p>`,
+    );
+    expect(show("https://x.example, a@b.example")).toBe(
+      `<p><a class="loom-link" href="https://x.example/" ${attributes}>https://x.example</a>, ` +
+        `<a class="loom-link" href="mailto:a@b.example" ${attributes}>a@b.example</a></p>`,
+    );
+    expect(show("[a](/relative)")).toBe("<p><span>a</span></p>");
+  });
+
+  it("has references to what is defined below them", () => {
+    expect(show("[a]\n\n[a]: https://x.example")).toContain('href="https://x.example/"');
+  });
+
+  it("shows tasks as boxes that cannot be ticked, and say what they are", () => {
+    expect(show("- [x] a\n- [ ] b")).toBe(
+      '<ul><li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Done" checked=""/><span>a</span></li>' +
+        '<li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Not done"/><span>b</span></li></ul>',
+    );
+  });
+
+  it("shows images only by way of the page", () => {
+    expect(show("![a cat](https://x.example/a.png)")).toContain("a cat <small>(image not shown)</small>");
+    const shown = renderToStaticMarkup(
+      <UiProvider imageUrl={(url) => `/proxy?url=${encodeURIComponent(url)}`}>
+        <RichText text="![a](https://x.example/a.png) ![b](/b.png)" format="markdown" isComplete />
+      </UiProvider>,
+    );
+    expect(shown).toContain('src="/proxy?url=https%3A%2F%2Fx.example%2Fa.png"');
+    expect(shown).toContain('loading="lazy"');
+    expect(shown.match(/<img/g)).toHaveLength(1);
+  });
+
+  it("shows what is nested too deep as it was written", () => {
+    expect(show(">".repeat(5000)).match(/<blockquote>/g)?.length).toBe(20);
+    expect(show("*a **b ".repeat(3000))).toContain("a");
+    expect(show("[".repeat(5000))).toContain("[[[");
+  });
+});
+
+describe("while it is coming", () => {
+  it.each([
+    ["a **b", "<p>a <strong>b</strong></p>"],
+    ["a **", "<p>a</p>"],
+    ["a **b*", "<p>a <strong>b</strong></p>"],
+    ["a *b **c", "<p>a <em>b <strong>c</strong></em></p>"],
+    ["a `b", "<p>a <code>b</code></p>"],
+    ["a `", "<p>a</p>"],
+    ["a [b](https://x", "<p>a b</p>"],
+    ["a ![b](https://x", "<p>a</p>"],
+    ["a <kbd", "<p>a</p>"],
+    ["2 < 3", "<p>2 &lt; 3</p>"],
+    ["a\n-", "<p>a</p>"],
+    ["a\n==", "<p>a</p>"],
+    ["#", ""],
+    ["| a | b |", ""],
+    ["| a | b |\n|--", ""],
+    ["x\n\n| a | b |\n|--", "<p>x</p>"],
+    ["snake_case", "<p>snake_case</p>"],
+    ["2 * 3 * 4", "<p>2 * 3 * 4</p>"],
+  ])("%j looks as it will", (text, markup) => {
+    expect(show(text, "markdown", false).replaceAll(/\s+(?=<\/p>)/g, "")).toBe(markup);
+  });
+
+  it("shows a fence without its last line, before that is whole", () => {
+    const shown = (text: string): string => /<code>(.*)<\/code>/s.exec(show(text, "markdown", false))?.[1] ?? "none";
+    expect(shown("```js\na\n")).toBe("a");
+    expect(shown("```js\na\nb")).toBe("a\nb");
+    expect(shown("```js\na\n``")).toBe("a");
+    expect(shown("```js\na\n```")).toBe("a");
+  });
+});
+
+describe("other formats", () => {
+  it("shows text as it is", () => {
+    expect(show("<b>*x*</b>\n  y", "text")).toBe("&lt;b&gt;*x*&lt;/b&gt;\n  y");
+    expect(show("<b>x</b>", "anything")).toBe("&lt;b&gt;x&lt;/b&gt;");
+  });
+
+  it("shows HTML as text where there is no parser", () => {
+    expect(show("<b>x</b>", "html")).toContain("&lt;b&gt;x&lt;/b&gt;");
+  });
+});
+
+describe("hostile texts", () => {
+  it("are many", () => {
+    expect(new Set(XSS_CORPUS).size).toBeGreaterThanOrEqual(120);
+  });
+
+  it.each(["markdown", "html", "text"])("give nothing but what is allowed, as %s", (format) => {
+    const found = XSS_CORPUS.flatMap((text) =>
+      [true, false].flatMap((isComplete) =>
+        findForbidden(show(text, format, isComplete)).map((tag) => ({ text, tag })),
+      ),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("would be found", () => {
+    const planted = [
+      '<p onclick="x">',
+      "<script>",
+      '<a href="javascript:x">',
+      '<img src="x">',
+      '<p style="x">',
+      "<svg onload>",
+    ];
+    expect(planted.filter((tag) => findForbidden(tag).length === 0)).toEqual([]);
+  });
+});

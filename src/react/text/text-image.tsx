@@ -1,0 +1,41 @@
+/** An image of an answer, fetched only by way of the page's own server; where that is not to be, what it is called. */
+import { type ReactNode, useState } from "react";
+import { Icon } from "../ui/icon.tsx";
+import { useUi } from "../ui/ui-context.tsx";
+import { useWords } from "../ui/words.ts";
+import { judgeImage } from "./judge-link.ts";
+import { TEXT_WORDS } from "./text-words.ts";
+
+export interface TextImageProps {
+  /** As it was written, with character references decoded. */
+  readonly url: string;
+  readonly alt: string;
+  readonly title?: string | undefined;
+}
+
+export function TextImage({ url, alt, title }: TextImageProps): ReactNode {
+  const words = useWords(TEXT_WORDS);
+  const ui = useUi();
+  const [failed, setFailed] = useState<string>();
+  const address = judgeImage(url);
+  const source = address === undefined ? undefined : ui.imageUrl(address);
+  if (source === undefined || failed === source) {
+    return (
+      <span className="loom-text-no-image">
+        <Icon name="image" /> {alt} <small>({source === undefined ? words.imageNotShown : words.imageFailed})</small>
+      </span>
+    );
+  }
+  return (
+    <img
+      className="loom-text-image"
+      src={source}
+      alt={alt}
+      title={title}
+      loading="lazy"
+      decoding="async"
+      referrerPolicy="no-referrer"
+      onError={() => setFailed(source)}
+    />
+  );
+}

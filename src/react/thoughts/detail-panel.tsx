@@ -1,0 +1,78 @@
+/** The details of what is selected in a drawing: below it, closed with Escape, and always of a bounded size. */
+import { type ReactNode, useEffect, useRef } from "react";
+import { IconButton } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { useWords } from "../ui/words.ts";
+import { DRAWING_WORDS } from "./thoughts-words.ts";
+
+export interface DetailPanelProps {
+  readonly label: string;
+  readonly head: ReactNode;
+  readonly children: ReactNode;
+  /** It was asked for with the keyboard, which it then gets. */
+  readonly takesFocus: boolean;
+  readonly onClose: () => void;
+  onInspect?: (() => void) | undefined;
+}
+
+export function DetailPanel({ label, head, children, takesFocus, onClose, onInspect }: DetailPanelProps): ReactNode {
+  const words = useWords(DRAWING_WORDS);
+  const panel = useRef<HTMLElement>(null);
+  const opener = useRef<Element>(null);
+  useEffect(() => {
+    opener.current = document.activeElement;
+    if (takesFocus) panel.current?.focus({ preventScroll: true });
+    panel.current?.scrollIntoView?.({ block: "nearest" });
+  }, [takesFocus]);
+  // Whoever has the keyboard goes back to where they came from.
+  const close = (): void => {
+    onClose();
+    if (opener.current instanceof HTMLElement) opener.current.focus({ preventScroll: true });
+  };
+  return (
+    <section
+      ref={panel}
+      className="loom-detail"
+      aria-label={label}
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        close();
+      }}
+    >
+      <header className="loom-detail-head">
+        <div className="loom-detail-marks">{head}</div>
+        {onInspect === undefined ? null : <IconButton icon="inspect" label={words.inspect} onClick={onInspect} />}
+        <IconButton icon="close" label={words.close} onClick={close} />
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Characters of one text in the document. */
+const SHOWN_TEXT = 20_000;
+
+export function DetailText({ text, look }: { readonly text: string; readonly look?: "bad" }): ReactNode {
+  const words = useWords(DRAWING_WORDS);
+  return (
+    <div className={`loom-detail-text${look === undefined ? "" : " loom-detail-bad"}`}>
+      <div className="loom-detail-words" tabIndex={0} role="group">
+        {text.slice(0, SHOWN_TEXT)}
+      </div>
+      <CopyButton getText={() => text} />
+      {text.length > SHOWN_TEXT ? <p className="loom-detail-note">{words.cut(SHOWN_TEXT)}</p> : null}
+    </div>
+  );
+}
+
+/** A named fact. */
+export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div className="loom-fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+/** A graph as boxes and lines, in pixels. */
+import type { GraphView } from "../../client/index.ts";
+import type { DrawnBox, DrawnLine } from "./drawing.tsx";
+import { GRID, joinPoints, locate, type Point } from "./grid.ts";
+import type { GraphLayout } from "./layout-graph.ts";
+
+export interface DrawnGraph {
+  readonly boxes: readonly DrawnBox[];
+  readonly lines: readonly (DrawnLine & { readonly from: number; readonly to: number })[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export function drawGraph({ index, columns, rows, rowCount, columnCount, lines }: GraphLayout): DrawnGraph {
+  const before: number[][] = index.ids.map(() => []);
+  const after: number[][] = index.ids.map(() => []);
+  for (const [from, to] of index.edges) {
+    after[from]?.push(to);
+    before[to]?.push(from);
+  }
+  const boxes = index.ids.map((_, at): DrawnBox => {
+    const column = columns[at] as number;
+    const row = rows[at] as number;
+    return {
+      key: `node ${at}`,
+      column,
+      row,
+      before: before[at] ?? [],
+      after: after[at] ?? [],
+      height: GRID.height,
+      ...locate(column, row),
+    };
+  });
+  const end = locate(columnCount, rowCount);
+  return {
+    boxes,
+    lines: lines.map(({ from, to, bends }) => {
+      const [left, right] = [boxes[from] as DrawnBox, boxes[to] as DrawnBox];
+      const first: Point = { x: left.x + GRID.width, y: left.y + GRID.height / 2 };
+      const last: Point = { x: right.x, y: right.y + GRID.height / 2 };
+      const points = bends.flatMap((row, at) => passAt(left.column + 1 + at, row));
+      return { key: `${from} ${to}`, from, to, look: "", ...joinPoints([first, ...points, last]) };
+    }),
+    width: end.x - GRID.columnGap + GRID.around,
+    height: end.y - GRID.rowGap + GRID.around,
+  };
+}
+
+/** A line that passes a column goes straight through it, from before its boxes to behind them. */
+function passAt(column: number, row: number): Point[] {
+  const { x, y } = locate(column, row);
+  const middle = y + GRID.height / 2;
+  return [
+    { x, y: middle },
+    { x: x + GRID.width, y: middle },
+  ];
+}
+
+/** A line is as its ends are: to one that was not begun, from one that failed, to one that was added, or at work. */
+export function chooseLook(nodes: GraphView["nodes"], from: number, to: number): string {
+  const [first, last] = [nodes[from], nodes[to]];
+  const looks: string[] = [];
+  if (last?.expandedFrom !== undefined && last.expandedFrom === first?.id) looks.push("loom-line-added");
+  if (last?.status === "running") looks.push("loom-line-busy");
+  else if (first?.status === "failed" || first?.status === "skipped") looks.push("loom-line-dead");
+  else if (first?.status === "complete") looks.push("loom-line-done");
+  return looks.join(" ");
+}

@@ -1,0 +1,269 @@
+/**
+ * A box in which something larger is drawn: boxes in columns, and lines between them. It scrolls, zooms, keeps the newest in
+ * sight until somebody looks elsewhere, and is gone through with the arrow keys. It knows neither trees nor graphs.
+ *
+ * Invariant: in the document is only what can be seen and a little around it, the box that is followed, and the one that
+ * has the keyboard.
+ */
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import { Button, IconButton } from "../ui/button.tsx";
+import { useWords } from "../ui/words.ts";
+import { contains, FIRST_REGION, meets, type Region, reveal, widen } from "./drawn-region.ts";
+import { findNeighbour, isMoveKey, type Spot } from "./find-neighbour.ts";
+import { DRAWING_WORDS } from "./thoughts-words.ts";
+
+export interface DrawnBox extends Spot {
+  readonly key: string;
+  readonly x: number;
+  readonly y: number;
+  readonly height: number;
+}
+
+export interface DrawnLine {
+  readonly key: string;
+  readonly d: string;
+  /** Of its ends and bends. */
+  readonly region: Region;
+  readonly look: string;
+}
+
+export interface DrawingProps {
+  readonly label: string;
+  readonly role: "tree" | "listbox";
+  readonly boxes: readonly DrawnBox[];
+  readonly boxWidth: number;
+  readonly lines: readonly DrawnLine[];
+  readonly width: number;
+  readonly height: number;
+  /** Position of the box that is kept in sight. */
+  readonly followed: number;
+  readonly isLive: boolean;
+  /** Position of the box that has the keyboard. */
+  readonly current: number;
+  onMove(position: number): void;
+  /** The newest is to be followed again. */
+  onFollow(): void;
+  /** A key that moves nothing. */
+  onKey(event: KeyboardEvent, position: number): void;
+  renderBox(position: number): ReactNode;
+}
+
+const MARGIN_PX = 320;
+const REVEAL_PX = 24;
+const MIN_ZOOM = 0.35;
+/** As small as it becomes by itself, so that more of it is seen: text can still be read. */
+const MIN_OWN_ZOOM = 0.8;
+const ZOOM_STEP = 1.3;
+/** A scroll so soon after a wheel, a finger or a pointer is somebody's own. */
+const OWN_MS = 400;
+
+export function Drawing(props: DrawingProps): ReactNode {
+  const { label, role, boxes, boxWidth, lines, width, height, followed, isLive, current } = props;
+  const words = useWords(DRAWING_WORDS);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [region, setRegion] = useState<Region>(FIRST_REGION);
+  const [room, setRoom] = useState<Room>();
+  const [chosenZoom, setZoom] = useState<number>();
+  const fitting = room === undefined ? 1 : Math.min(1, room.width / width, room.height / height);
+  const zoom = chosenZoom ?? Math.max(MIN_OWN_ZOOM, fitting);
+  const [isFollowing, setFollowing] = useState(true);
+  const touchedAt = useRef(-Infinity);
+  const wantsFocus = useRef(false);
+
+  const measure = useCallback(() => {
+    const box = scroller.current;
+    if (box === null) return;
+    const view = {
+      left: box.scrollLeft / zoom,
+      top: box.scrollTop / zoom,
+      right: (box.scrollLeft + box.clientWidth) / zoom,
+      bottom: (box.scrollTop + box.clientHeight) / zoom,
+    };
+    setRegion((before) => (contains(before, view) && before !== FIRST_REGION ? before : widen(view, MARGIN_PX)));
+    setRoom((before) => measureRoom(box, before));
+  }, [zoom]);
+
+  useLayoutEffect(measure, [measure, width, height]);
+  useEffect(() => {
+    const box = scroller.current;
+    if (box === null || typeof ResizeObserver === "undefined") return undefined;
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, [measure]);
+
+  const show = useCallback(
+    (position: number, isFollowed: boolean, isSmooth: boolean) => {
+      const box = scroller.current;
+      const target = boxes[position];
+      if (box === null || target === undefined) return;
+      const [x, y] = [target.x * zoom, target.y * zoom];
+      // A tree grows around its newest; in a graph many are at work, and the box should not run from one to the other.
+      const margin = isFollowed && role === "tree" ? box.clientHeight / 4 : REVEAL_PX;
+      box.scrollTo({
+        left: reveal(box.scrollLeft, box.clientWidth, x, x + boxWidth * zoom, REVEAL_PX),
+        top: reveal(box.scrollTop, box.clientHeight, y, y + target.height * zoom, margin),
+        behavior: isSmooth && !matchMedia("(prefers-reduced-motion: reduce)").matches ? "smooth" : "auto",
+      });
+    },
+    [boxes, boxWidth, zoom, role],
+  );
+  const hasShown = useRef(false);
+  useEffect(() => {
+    if (!isFollowing) return;
+    // It is there at once the first time: what moves explains what has changed, and nothing has.
+    show(followed, true, hasShown.current);
+    hasShown.current = true;
+  }, [isFollowing, followed, show]);
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    wantsFocus.current = false;
+    scroller.current?.querySelector<HTMLElement>(`[data-box="${current}"]`)?.focus({ preventScroll: true });
+    show(current, false, false);
+  }, [current, show]);
+
+  const handleKey = (event: KeyboardEvent): void => {
+    const position = readPosition(event.target);
+    if (position === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!isMoveKey(event.key)) {
+      props.onKey(event, position);
+      return;
+    }
+    event.preventDefault();
+    setFollowing(false);
+    const next = findNeighbour(boxes, position, event.key);
+    if (next === position) {
+      props.onKey(event, position);
+      return;
+    }
+    wantsFocus.current = true;
+    props.onMove(next);
+  };
+  const touch = (): void => {
+    touchedAt.current = performance.now();
+  };
+  const zoomTo = (next: number): void => {
+    const box = scroller.current;
+    const wanted = Math.min(1, Math.max(MIN_ZOOM, next));
+    setFollowing(false);
+    setZoom(wanted);
+    if (box === null) return;
+    // What was in the middle stays there.
+    const middle = {
+      x: (box.scrollLeft + box.clientWidth / 2) / zoom,
+      y: (box.scrollTop + box.clientHeight / 2) / zoom,
+    };
+    requestAnimationFrame(() =>
+      box.scrollTo(middle.x * wanted - box.clientWidth / 2, middle.y * wanted - box.clientHeight / 2),
+    );
+  };
+
+  const isDrawn = (box: DrawnBox, position: number): boolean =>
+    position === current ||
+    position === followed ||
+    meets(region, { left: box.x, top: box.y, right: box.x + boxWidth, bottom: box.y + box.height });
+  return (
+    <div className="loom-drawing">
+      <div
+        ref={scroller}
+        className="loom-drawing-box"
+        onScroll={() => {
+          if (performance.now() - touchedAt.current < OWN_MS) setFollowing(false);
+          measure();
+        }}
+        onWheel={touch}
+        onTouchMove={touch}
+        onPointerDown={(event) => {
+          touch();
+          // Who takes hold of a box looks at that one.
+          if (readPosition(event.target) === undefined) dragBy(event, touch);
+          else setFollowing(false);
+        }}
+        onKeyDown={handleKey}
+      >
+        <div className="loom-drawing-room" style={{ width: width * zoom, height: height * zoom }}>
+          <div className="loom-drawing-sheet" style={{ width, height, transform: `scale(${zoom})` }}>
+            <svg className="loom-drawing-lines" aria-hidden="true" focusable="false">
+              {lines.map(({ key, d, look, region: around }) =>
+                meets(region, around) ? <path key={key} className={`loom-line ${look}`} d={d} /> : null,
+              )}
+            </svg>
+            <div role={role} aria-label={label}>
+              {boxes.map((box, position) => (isDrawn(box, position) ? props.renderBox(position) : null))}
+            </div>
+          </div>
+        </div>
+      </div>
+      <div className="loom-drawing-tools">
+        {isLive && !isFollowing ? (
+          <Button
+            icon="last"
+            onClick={() => {
+              setFollowing(true);
+              props.onFollow();
+            }}
+          >
+            {words.follow}
+          </Button>
+        ) : null}
+        {fitting < 1 || zoom < 1 ? (
+          <>
+            <IconButton
+              icon="less"
+              label={words.zoomOut}
+              disabled={zoom <= MIN_ZOOM}
+              onClick={() => zoomTo(zoom / ZOOM_STEP)}
+            />
+            <IconButton icon="add" label={words.zoomIn} disabled={zoom >= 1} onClick={() => zoomTo(zoom * ZOOM_STEP)} />
+            <IconButton icon="fit" label={words.fit} onClick={() => zoomTo(fitting)} />
+          </>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** How much of the drawing there is room for: the box is as high as its content, up to what its style allows. */
+function measureRoom(box: HTMLElement, before: Room | undefined): Room {
+  const width = box.clientWidth;
+  const height = Number.parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight;
+  return before?.width === width && before.height === height ? before : { width, height };
+}
+
+function readPosition(target: EventTarget): number | undefined {
+  const box = target instanceof Element ? target.closest<HTMLElement>("[data-box]") : null;
+  return box === null ? undefined : Number(box.dataset["box"]);
+}
+
+/** A mouse has no finger to push with: what is empty can be taken hold of. */
+function dragBy(event: PointerEvent<HTMLDivElement>, onMove: () => void): void {
+  const box = event.currentTarget;
+  const isOnBar = event.nativeEvent.offsetX > box.clientWidth || event.nativeEvent.offsetY > box.clientHeight;
+  if (event.pointerType !== "mouse" || event.button !== 0) return;
+  if (event.target === box && isOnBar) return;
+  event.preventDefault();
+  const start = { x: event.clientX + box.scrollLeft, y: event.clientY + box.scrollTop };
+  const move = (moved: globalThis.PointerEvent): void => {
+    onMove();
+    box.scrollTo(start.x - moved.clientX, start.y - moved.clientY);
+  };
+  const over = new AbortController();
+  const { signal } = over;
+  addEventListener("pointermove", move, { signal });
+  for (const end of ["pointerup", "pointercancel", "blur"] as const)
+    addEventListener(end, () => over.abort(), { signal });
+}

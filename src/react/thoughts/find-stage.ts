@@ -1,0 +1,151 @@
+/**
+ * What a run is doing just now (003 §4.2), from its view. Only the ends of lists are looked at: it costs the same however
+ * long the run has become.
+ */
+import type { GraphView, MessageView, NodeRunView, ToolCall, TurnView } from "../../client/index.ts";
+
+export type Stage =
+  | { readonly kind: "starting" | "planning" | "retrieving" | "answering" | "finishing" | "working" }
+  /** `stage` as the stream names it, `reasoning`, `planning`, `analyzing` or another; `node` that does it. */
+  | { readonly kind: "thinking"; readonly stage?: string; readonly node?: string }
+  /** The user is asked; `others` are the calls beside it that wait, too. */
+  | { readonly kind: "approval"; readonly tool: string; readonly callId: string; readonly others: number }
+  | {
+      /** preparing: the model still writes the arguments. */
+      readonly kind: "preparing" | "calling";
+      readonly tool: string;
+      readonly callId: string;
+      readonly others: number;
+      readonly progress?: number;
+      readonly message?: string;
+    }
+  | {
+      /** The tree is searched: thoughts are made, judged, acted on, or the search goes back. */
+      readonly kind: "expanding" | "judging" | "backtracking" | "searching";
+      readonly depth: number;
+      readonly thoughts: number;
+    }
+  /** Nodes of the graph that run, the last that began first; `more` beyond those named. */
+  | {
+      readonly kind: "graph";
+      readonly nodes: readonly string[];
+      readonly more: number;
+      readonly done: number;
+      readonly total: number;
+    };
+
+/** How far back each list is looked through. */
+const LOOK_BACK = 64;
+const NAMED_NODES = 2;
+
+/** Undefined where it is over. */
+export function findStage(turn: TurnView): Stage | undefined {
+  if (turn.status !== "running") return undefined;
+  const message = turn.messages.findLast(({ role }) => role === "assistant");
+  const call = message && findCall(message);
+  if (call !== undefined) return call;
+  const node = findLast(turn.nodes, ({ status }) => status === "running");
+  const part = message?.parts.at(-1);
+  if (part?.type === "text" && !part.isComplete) return { kind: "answering" };
+  const isAsking = turn.modelCalls.at(-1)?.status === "running";
+  if (part?.type === "text" && !isAsking && (node === undefined || turn.modelCalls.length > 0))
+    return { kind: "finishing" };
+  if (node?.name === "answer") return { kind: "answering" };
+  if (node !== undefined && /^retriev/i.test(node.name)) return { kind: "retrieving" };
+  if (turn.graph !== undefined) return findGraphStage(turn.graph) ?? { kind: "working" };
+  if (node?.name === "plan_graph") return { kind: "planning" };
+  if (turn.tree !== undefined || node?.name === "think_expand") return findTreeStage(turn, node);
+  if (part?.type === "thinking" && !part.isComplete)
+    return {
+      kind: "thinking",
+      ...(part.stage === undefined ? {} : { stage: part.stage }),
+      ...(node === undefined ? {} : { node: node.name }),
+    };
+  if (isAsking || node?.name === "think")
+    return { kind: "thinking", ...(node === undefined ? {} : { node: node.name }) };
+  return message === undefined || message.parts.length === 0 ? { kind: "starting" } : { kind: "working" };
+}
+
+/** Somebody who is waited for comes first; then what runs, and what is being prepared. */
+function findCall({ toolCalls }: MessageView): Stage | undefined {
+  const recent = toolCalls.slice(-LOOK_BACK);
+  const asked = recent.filter(({ status }) => status === "awaiting_approval");
+  const [first] = asked;
+  if (first !== undefined)
+    return { kind: "approval", tool: first.toolName, callId: first.toolId, others: asked.length - 1 };
+  const running = recent.filter(({ status }) => status === "running");
+  const call = running.at(-1);
+  if (call !== undefined) return describeCall("calling", call, running.length - 1);
+  const made = recent.filter(({ status }) => status === "streaming" || status === "ready");
+  const last = made.at(-1);
+  return last && describeCall("preparing", last, made.length - 1);
+}
+
+function describeCall(
+  kind: "calling" | "preparing",
+  { toolName, toolId, progress, progressMessage }: ToolCall,
+  others: number,
+): Stage {
+  return {
+    kind,
+    tool: toolName,
+    callId: toolId,
+    others,
+    ...(progress === undefined ? {} : { progress }),
+    ...(progressMessage === undefined ? {} : { message: progressMessage }),
+  };
+}
+
+const TREE_STEPS: { readonly [node: string]: "expanding" | "judging" | "backtracking" } = {
+  think_expand: "expanding",
+  think_evaluate: "judging",
+  value: "judging",
+  backtrack: "backtracking",
+};
+
+function findTreeStage({ tree }: TurnView, node: NodeRunView | undefined): Stage {
+  const thoughts = tree?.thoughts ?? [];
+  const kind = (node && TREE_STEPS[node.name]) ?? "searching";
+  return { kind, depth: thoughts.at(-1)?.depth ?? 0, thoughts: thoughts.length };
+}
+
+/** Nodes run out of order: all are counted, names are taken from the last. A graph changes far less often than a text. */
+function findGraphStage({ nodes }: GraphView): Stage | undefined {
+  const counted = countNodes(nodes);
+  // Between two steps none runs, and the graph is worked on all the same.
+  if (counted.running.length === 0 && counted.done === nodes.length) return undefined;
+  const named = counted.running.slice(-NAMED_NODES).toReversed();
+  return {
+    kind: "graph",
+    nodes: named,
+    more: counted.running.length - named.length,
+    done: counted.done,
+    total: nodes.length,
+  };
+}
+
+interface Counted {
+  readonly running: readonly string[];
+  readonly done: number;
+}
+
+/** Once per list: a token changes no node, and then the list is the same. */
+const COUNTED = new WeakMap<GraphView["nodes"], Counted>();
+
+function countNodes(nodes: GraphView["nodes"]): Counted {
+  const known = COUNTED.get(nodes);
+  if (known !== undefined) return known;
+  const running = nodes.filter(({ status }) => status === "running").map(({ id, label }) => label ?? id);
+  const done = nodes.filter(({ status }) => status !== "running" && status !== "planned").length;
+  const counted: Counted = { running, done };
+  COUNTED.set(nodes, counted);
+  return counted;
+}
+
+function findLast<T>(list: readonly T[], is: (entry: T) => boolean): T | undefined {
+  for (let at = list.length - 1; at >= Math.max(0, list.length - LOOK_BACK); at--) {
+    const entry = list[at] as T;
+    if (is(entry)) return entry;
+  }
+  return undefined;
+}

@@ -1,0 +1,81 @@
+/** One step in the drawing of a graph. */
+import { memo, type ReactNode } from "react";
+import type { GraphNodeView } from "../../client/index.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { Spinner } from "../ui/indicators.tsx";
+import { useWords } from "../ui/words.ts";
+import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";
+
+export interface GraphNodeProps {
+  readonly node: GraphNodeView;
+  readonly position: number;
+  readonly count: number;
+  readonly x: number;
+  readonly y: number;
+  /** Steps its expansion has added. */
+  readonly added: number;
+  /** The names of those it needs, as far as there is room. */
+  readonly needs: string;
+  readonly isSelected: boolean;
+  readonly hasKeyboard: boolean;
+  readonly onChoose: (position: number) => void;
+}
+
+const SHOWN_TEXT = 120;
+
+const ICONS: { readonly [S in GraphNodeView["status"]]: IconName | undefined } = {
+  planned: "clock",
+  running: undefined,
+  complete: "check",
+  failed: "alert",
+  skipped: "skip",
+  interrupted: "stop",
+};
+
+export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNode {
+  const { node, position, x, y, added, needs } = props;
+  const { id, label, status, operation, expandedFrom, error } = node;
+  const words = useWords(GRAPH_WORDS);
+  const icon = ICONS[status];
+  const name = (label ?? id).slice(0, SHOWN_TEXT);
+  const said = [
+    ...(added === 0 ? [] : [words.expandedSaid(added)]),
+    ...(error === undefined ? [] : [error.slice(0, SHOWN_TEXT)]),
+    ...(needs === "" ? [] : [words.needsSaid(needs)]),
+    ...(expandedFrom === undefined ? [] : [words.addedBy(expandedFrom)]),
+  ].map((each) => words.pause + each);
+  return (
+    <div
+      role="option"
+      className="loom-step"
+      data-box={position}
+      data-graph-node={id}
+      data-status={status}
+      data-added={expandedFrom !== undefined}
+      tabIndex={props.hasKeyboard ? 0 : -1}
+      aria-selected={props.isSelected}
+      aria-posinset={position + 1}
+      aria-setsize={props.count}
+      style={{ transform: `translate(${x}px, ${y}px)` }}
+      title={expandedFrom === undefined ? undefined : words.addedBy(expandedFrom)}
+      onClick={() => props.onChoose(position)}
+    >
+      <span className="loom-step-name">{name}</span>
+      <span className="loom-step-foot">
+        {icon === undefined ? <Spinner /> : <Icon name={icon} />}
+        <span className="loom-said">{words.pause}</span>
+        <span className="loom-step-status">{words[status]}</span>
+        {operation === undefined ? null : (
+          <span className="loom-step-operation">{nameOperation(operation, words)}</span>
+        )}
+        {added === 0 ? null : (
+          <span className="loom-step-added" aria-hidden="true">
+            <Icon name="fork" />
+            {added}
+          </span>
+        )}
+        <span className="loom-said">{said.join("")}</span>
+      </span>
+    </div>
+  );
+});

@@ -1,0 +1,121 @@
+/** All there is to know of one step of a graph: what came of it, what it needs, and what it became. */
+import type { ReactNode } from "react";
+import type { GraphNodeView, GraphView } from "../../client/index.ts";
+import { formatDuration } from "../ui/format.ts";
+import { Badge, type Tone } from "../ui/indicators.tsx";
+import { useUi } from "../ui/ui-context.tsx";
+import { useWords } from "../ui/words.ts";
+import { DetailPanel, DetailText, Fact } from "./detail-panel.tsx";
+import { Score } from "./score.tsx";
+import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";
+
+export interface GraphPanelProps {
+  readonly graph: GraphView;
+  readonly node: GraphNodeView;
+  /** Places of those it needs, and of those that need it. */
+  readonly needs: readonly number[];
+  readonly neededBy: readonly number[];
+  /** Names of those it was expanded into. */
+  readonly added: readonly string[];
+  readonly turnKey: string;
+  readonly takesFocus: boolean;
+  readonly onSelect: (id: string) => void;
+  readonly onClose: () => void;
+}
+
+const STEP_TONES: { readonly [S in GraphNodeView["status"]]: Tone } = {
+  planned: "plain",
+  running: "busy",
+  complete: "good",
+  failed: "bad",
+  skipped: "plain",
+  interrupted: "warn",
+};
+
+/** Names and scores that are listed. */
+const MAX_LISTED = 12;
+const SHOWN_NAME = 60;
+const SHOWN_LABEL = 300;
+
+export function GraphPanel(props: GraphPanelProps): ReactNode {
+  const { graph, node, turnKey, onSelect } = props;
+  const words = useWords(GRAPH_WORDS);
+  const { language, actions } = useUi();
+  const idOf = (place: number): string => graph.nodes[place]?.id ?? "";
+  const lists = [
+    [words.needs, props.needs.map(idOf)],
+    [words.neededBy, props.neededBy.map(idOf)],
+    [words.expandedFrom, node.expandedFrom === undefined ? [] : [node.expandedFrom]],
+    [words.expandedInto, props.added],
+  ] as const;
+  const duration =
+    node.startedAt === undefined || node.endedAt === undefined ? undefined : node.endedAt - node.startedAt;
+  return (
+    <DetailPanel
+      label={words.detail}
+      takesFocus={props.takesFocus}
+      onClose={props.onClose}
+      onInspect={actions.inspect && (() => actions.inspect?.({ turn: turnKey, kind: "graph-node", key: node.id }))}
+      head={
+        <>
+          <Badge tone={STEP_TONES[node.status]}>{words[node.status]}</Badge>
+          <strong>{(node.label ?? node.id).slice(0, SHOWN_LABEL)}</strong>
+        </>
+      }
+    >
+      {node.summary === undefined ? null : <DetailText text={node.summary} />}
+      {node.error === undefined ? null : <DetailText text={node.error} look="bad" />}
+      {node.summary === undefined && node.error === undefined ? (
+        <p className="loom-detail-note">{words.noResult}</p>
+      ) : null}
+      <dl className="loom-facts">
+        {node.operation === undefined ? null : (
+          <Fact name={words.operation}>{nameOperation(node.operation, words)}</Fact>
+        )}
+        {duration === undefined ? null : <Fact name={words.duration}>{formatDuration(duration, language)}</Fact>}
+        {lists.map(([name, ids]) =>
+          ids.length === 0 ? null : (
+            <Fact key={name} name={name}>
+              {ids.slice(0, MAX_LISTED).map((id) => (
+                <button key={id} type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
+                  {id.slice(0, SHOWN_NAME)}
+                </button>
+              ))}
+              {ids.length > MAX_LISTED ? words.more(ids.length - MAX_LISTED) : null}
+            </Fact>
+          ),
+        )}
+      </dl>
+      {node.scores === undefined || node.scores.length === 0 ? null : (
+        <Scores scores={node.scores} onSelect={onSelect} />
+      )}
+    </DetailPanel>
+  );
+}
+
+function Scores({
+  scores,
+  onSelect,
+}: {
+  readonly scores: NonNullable<GraphNodeView["scores"]>;
+  readonly onSelect: (id: string) => void;
+}): ReactNode {
+  const words = useWords(GRAPH_WORDS);
+  const ranked = scores.toSorted((a, b) => b.score - a.score);
+  return (
+    <dl className="loom-facts loom-facts-scores" aria-label={words.scores}>
+      {ranked.slice(0, MAX_LISTED).map(({ id, score }, at) => (
+        <div key={`${at} ${id}`} className="loom-fact">
+          <dt>
+            <button type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
+              {id.slice(0, SHOWN_NAME)}
+            </button>
+          </dt>
+          <dd>
+            <Score score={score} best={ranked[0]?.score} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

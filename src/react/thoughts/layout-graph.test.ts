@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { GraphView } from "../../client/index.ts";
+import { layoutGraph } from "./layout-graph.ts";
+import { placeInOrder } from "./place-in-order.ts";
+
+function makeGraph(
+  edges: readonly (readonly [number, number])[],
+  count: number,
+  expansions: GraphView["expansions"] = [],
+): GraphView {
+  return {
+    nodes: Array.from({ length: count }, (_, at) => ({ id: `n${at}`, status: "planned" })),
+    edges: edges.map(([from, to]) => [`n${from}`, `n${to}`]),
+    expansions,
+  };
+}
+
+/** Any edges at all: circles, doubles, to itself, to nodes that are not there. */
+const graphArbitrary = fc
+  .tuple(
+    fc.integer({ min: 1, max: 30 }),
+    fc.array(fc.tuple(fc.nat({ max: 31 }), fc.nat({ max: 31 })), { maxLength: 60 }),
+  )
+  .map(([count, edges]) => ({ count, edges }));
+
+describe("the layout of a graph", () => {
+  it("puts whoever needs another to its right", () => {
+    const graph = makeGraph(
+      [
+        [0, 2],
+        [1, 2],
+        [2, 3],
+        [0, 3],
+      ],
+      4,
+    );
+    const { columns, lines, columnCount } = layoutGraph(graph);
+    expect([...columns]).toEqual([0, 0, 1, 2]);
+    expect(columnCount).toBe(3);
+    // The one that passes over a layer has its place there.
+    expect(lines.map(({ bends }) => bends.length)).toEqual([0, 0, 0, 1]);
+  });
+
+  it("puts what a node was expanded into before those that wait for it", () => {
+    const expansions = [{ nodeId: "n0", nodesAdded: 2, edgesAdded: 2, nodes: ["n2", "n3"] }];
+    const graph = makeGraph(
+      [
+        [0, 1],
+        [0, 2],
+        [2, 3],
+      ],
+      4,
+      expansions,
+    );
+    expect([...layoutGraph(graph).columns]).toEqual([0, 3, 1, 2]);
+  });
+
+  it("tolerates circles", () => {
+    const { columns } = layoutGraph(
+      makeGraph(
+        [
+          [0, 1],
+          [1, 2],
+          [2, 0],
+          [2, 2],
+        ],
+        3,
+      ),
+    );
+    expect([...columns]).toEqual([0, 1, 2]);
+  });
+
+  it("lets nothing overlap, and places the same graph the same", () => {
+    fc.assert(
+      fc.property(graphArbitrary, ({ count, edges }) => {
+        const graph = makeGraph(edges, count);
+        const { columns, rows, rowCount } = layoutGraph(graph);
+        expect(layoutGraph(graph).rows).toEqual(rows);
+        for (let a = 0; a < count; a++) {
+          expect(rows[a]).toBeGreaterThanOrEqual(-1e-6);
+          expect(rows[a]).toBeLessThanOrEqual(rowCount - 1 + 1e-6);
+          for (let b = 0; b < a; b++)
+            if (columns[a] === columns[b])
+              expect(Math.abs((rows[a] as number) - (rows[b] as number))).toBeGreaterThanOrEqual(1 - 1e-6);
+        }
+      }),
+    );
+  });
+
+  it("keeps the order of those that were there when one comes", () => {
+    fc.assert(
+      fc.property(graphArbitrary, ({ count, edges }) => {
+        const old = layoutGraph(makeGraph(edges, Math.max(1, count - 1)));
+        const now = layoutGraph(makeGraph(edges, count), old);
+        for (let a = 0; a < count - 1; a++)
+          for (let b = 0; b < count - 1; b++)
+            if (
+              old.columns[a] === old.columns[b] &&
+              now.columns[a] === now.columns[b] &&
+              (old.rows[a] as number) < (old.rows[b] as number)
+            )
+              expect(now.rows[a]).toBeLessThan(now.rows[b] as number);
+      }),
+    );
+  });
+
+  it("places five thousand nodes in a moment", () => {
+    const edges = Array.from({ length: 8000 }, (_, at): [number, number] => [
+      Math.floor((at % 4999) / 3),
+      (at % 4999) + 1,
+    ]);
+    const graph = makeGraph(edges, 5000);
+    const begun = performance.now();
+    layoutGraph(graph, layoutGraph(graph));
+    expect(performance.now() - begun).toBeLessThan(2000);
+  });
+});
+
+describe("places in an order", () => {
+  it("gives everybody their wish where there is room, and shares the want where there is none", () => {
+    expect(
+      placeInOrder([
+        { middle: 0, size: 1 },
+        { middle: 5, size: 1 },
+      ]),
+    ).toEqual([0, 5]);
+    expect(
+      placeInOrder([
+        { middle: 3, size: 1 },
+        { middle: 3, size: 1 },
+      ]),
+    ).toEqual([2.5, 3.5]);
+    expect(placeInOrder([])).toEqual([]);
+  });
+
+  it("keeps order and distance for any wishes", () => {
+    const wish = fc.record({
+      middle: fc.option(fc.integer({ min: -50, max: 50 }), { nil: undefined }),
+      size: fc.constantFrom(0.3, 1),
+    });
+    fc.assert(
+      fc.property(fc.array(wish, { maxLength: 20 }), (wishes) => {
+        const middles = placeInOrder(wishes);
+        for (let at = 1; at < wishes.length; at++) {
+          const least = ((wishes[at - 1]?.size ?? 0) + (wishes[at]?.size ?? 0)) / 2;
+          expect((middles[at] as number) - (middles[at - 1] as number)).toBeGreaterThanOrEqual(least - 1e-6);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,168 @@
+/**
+ * Places a graph in layers from left to right. Edges that pass over layers have a small place of their own in each, so
+ * that they are drawn between the nodes and not across them.
+ *
+ * Invariants: no two in a layer are nearer than their sizes; the same graph is placed the same; given the layout before,
+ * nodes that shared a layer and still do keep their order, whatever was added.
+ */
+import type { GraphView } from "../../client/index.ts";
+import { type GraphIndex, indexGraph } from "./layer-graph.ts";
+import { placeInOrder } from "./place-in-order.ts";
+
+export interface GraphLine {
+  readonly from: number;
+  readonly to: number;
+  /** Rows where it passes the layers in between, from left to right. */
+  readonly bends: readonly number[];
+}
+
+export interface GraphLayout {
+  readonly index: GraphIndex;
+  readonly columns: Int32Array;
+  /** From 0; not always whole. */
+  readonly rows: Float64Array;
+  readonly rowCount: number;
+  readonly columnCount: number;
+  readonly lines: readonly GraphLine[];
+  /** Where edges pass, by their ends and layer. */
+  readonly passes: ReadonlyMap<string, number>;
+}
+
+/** Something that takes room in a layer: a node, or an edge that passes. */
+interface Slot {
+  readonly layer: number;
+  readonly size: number;
+  readonly before: Slot[];
+  readonly after: Slot[];
+  /** Where it stood in the layout before. */
+  readonly oldRow: number | undefined;
+  row: number;
+}
+
+const PASS_SIZE = 0.3;
+/** Places for passing edges: beyond, edges run straight. */
+const MAX_PASSES = 4000;
+const ORDER_SWEEPS = 4;
+
+export function layoutGraph(graph: GraphView, before?: GraphLayout): GraphLayout {
+  const index = indexGraph(graph);
+  const { layers: columns, ids } = index;
+  const layers: Slot[][] = [];
+  const add = (layer: number, size: number, oldRow: number | undefined): Slot => {
+    const slot: Slot = { layer, size, before: [], after: [], oldRow, row: 0 };
+    (layers[layer] ??= []).push(slot);
+    return slot;
+  };
+  const nodes = ids.map((id, place) =>
+    add(columns[place] as number, 1, before?.index.ids[place] === id ? before.rows[place] : undefined),
+  );
+  const chains = chainEdges(index, nodes, (key, layer) => ({
+    key,
+    slot: add(layer, PASS_SIZE, before?.passes.get(key)),
+  }));
+  // Each layer has a node: none is left out on the way to the longest.
+  if (before === undefined) orderAnew(layers);
+  else orderAsBefore(layers);
+  placeRows(layers);
+  const passes = new Map<string, number>();
+  const lines = chains.map(({ from, to, passed }) => {
+    for (const { key, slot } of passed) passes.set(key, slot.row);
+    return { from, to, bends: passed.map(({ slot }) => slot.row) };
+  });
+  const rows = Float64Array.from(nodes, ({ row }) => row);
+  const rowCount = layers.flat().reduce((most, { row, size }) => Math.max(most, row + size / 2 + 0.5), 0);
+  return { index, columns, rows, rowCount, columnCount: layers.length, lines, passes };
+}
+
+interface Pass {
+  readonly key: string;
+  readonly slot: Slot;
+}
+
+function chainEdges(
+  { edges, layers }: GraphIndex,
+  nodes: readonly Slot[],
+  addPass: (key: string, layer: number) => Pass,
+): { from: number; to: number; passed: Pass[] }[] {
+  let left = MAX_PASSES;
+  return edges.map(([from, to]) => {
+    const first = layers[from] as number;
+    const last = layers[to] as number;
+    const passed: Pass[] = [];
+    // An edge that closes a circle leads back and holds nothing.
+    if (last <= first) return { from, to, passed };
+    let slot = nodes[from] as Slot;
+    for (let layer = first + 1; layer < last && left > 0; layer++, left--) {
+      const pass = addPass(`${from} ${to} ${layer}`, layer);
+      passed.push(pass);
+      join(slot, pass.slot);
+      slot = pass.slot;
+    }
+    if (slot.layer === last - 1) join(slot, nodes[to] as Slot);
+    return { from, to, passed };
+  });
+}
+
+function join(left: Slot, right: Slot): void {
+  left.after.push(right);
+  right.before.push(left);
+}
+
+/** Each stands at the mean of those it is joined to, going to and fro; ties keep the order in which they came. */
+function orderAnew(layers: Slot[][]): void {
+  for (const layer of layers) rank(layer);
+  for (let sweep = 0; sweep < ORDER_SWEEPS; sweep++) {
+    const isForward = sweep % 2 === 0;
+    for (const layer of isForward ? layers : layers.toReversed())
+      sortBy(layer, (slot) => findMean(isForward ? slot.before : slot.after) ?? slot.row);
+  }
+}
+
+/** Those that were there stand where they stood; the new come in between, beside those they are joined to. */
+function orderAsBefore(layers: Slot[][]): void {
+  for (const layer of layers) for (const slot of layer) if (slot.oldRow !== undefined) slot.row = slot.oldRow;
+  for (const layer of layers) {
+    for (const slot of layer) {
+      const known = slot.after.filter(({ oldRow }) => oldRow !== undefined);
+      slot.row = slot.oldRow ?? findMean(slot.before) ?? findMean(known) ?? Infinity;
+    }
+    layer.sort((a, b) => compare(a.row, b.row));
+    // Those that nobody is joined to come last, below the others.
+    for (const [at, slot] of layer.entries()) if (slot.row === Infinity) slot.row = (layer[at - 1]?.row ?? -1) + 1;
+  }
+}
+
+function sortBy(layer: Slot[], measure: (slot: Slot) => number): void {
+  const measured = new Map(layer.map((slot) => [slot, measure(slot)]));
+  layer.sort((a, b) => compare(measured.get(a) as number, measured.get(b) as number));
+  rank(layer);
+}
+
+function compare(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function rank(layer: readonly Slot[]): void {
+  for (const [at, slot] of layer.entries()) slot.row = at;
+}
+
+/** Rows by what each is joined to: to the left, to the right, and to the left again. */
+function placeRows(layers: readonly Slot[][]): void {
+  const place = (layer: readonly Slot[], wish: (slot: Slot) => number | undefined): void => {
+    const rows = placeInOrder(layer.map((slot) => ({ middle: wish(slot), size: slot.size })));
+    for (const [at, slot] of layer.entries()) slot.row = rows[at] as number;
+  };
+  for (const layer of layers) place(layer, ({ before }) => findMean(before));
+  for (const layer of layers.toReversed()) place(layer, ({ after, row }) => findMean(after) ?? row);
+  for (const layer of layers) place(layer, ({ before, row }) => findMean(before) ?? row);
+  const top = layers.flat().reduce((least, { row, size }) => Math.min(least, row + 0.5 - size / 2), Infinity);
+  const shift = Number.isFinite(top) ? -top : 0;
+  for (const layer of layers) for (const slot of layer) slot.row += shift;
+}
+
+function findMean(slots: readonly Slot[]): number | undefined {
+  if (slots.length === 0) return undefined;
+  let sum = 0;
+  for (const { row } of slots) sum += row;
+  return sum / slots.length;
+}

@@ -1,0 +1,116 @@
+/**
+ * Places a tree in columns: each thought one column to the right of its parent, and midway between its first and last
+ * child; branches are pushed together until they touch. It costs time in proportion to what is placed.
+ *
+ * Invariants: no two in a column are nearer than the gap; who was above another in its column stays above while the tree
+ * grows.
+ */
+export interface TreeItem {
+  /** Position of its parent in the list, which comes before it; -1 where it has none. */
+  readonly parent: number;
+  readonly column: number;
+  readonly height: number;
+}
+
+export interface TreeLayout {
+  /** How far down the middle of each is. */
+  readonly middles: Float64Array;
+  readonly height: number;
+  readonly columnCount: number;
+}
+
+/** One side of a branch: by column from the right to the left, so that a parent is appended. */
+interface Side {
+  readonly values: number[];
+  shift: number;
+}
+
+interface Outline {
+  top: Side;
+  bottom: Side;
+}
+
+export function layoutTree(items: readonly TreeItem[], gap: number): TreeLayout {
+  const children: number[][] = items.map(() => []);
+  for (const [at, { parent }] of items.entries()) if (parent >= 0) children[parent]?.push(at);
+  const middles = new Float64Array(items.length);
+  const outlines: (Outline | undefined)[] = [];
+  // From the last to the first: whoever is below somebody comes after him.
+  for (let at = items.length - 1; at >= 0; at--) {
+    const outline = joinBranches(children[at] ?? [], outlines, middles, gap);
+    const half = (items[at] as TreeItem).height / 2;
+    outline.top.values.push(-half - outline.top.shift);
+    outline.bottom.values.push(half - outline.bottom.shift);
+    outlines[at] = outline;
+  }
+  const floor: number[] = [];
+  for (const [at, { parent, column }] of items.entries()) {
+    if (parent >= 0) middles[at] = (middles[at] as number) + (middles[parent] as number);
+    else middles[at] = settle(outlines[at] as Outline, column, floor, gap);
+  }
+  const height = floor.reduce((most, row) => Math.max(most, row), 0);
+  return { middles, height, columnCount: floor.length };
+}
+
+/** Puts the branches of one below each other. Their middles are then counted from his, which is theirs. */
+function joinBranches(
+  branches: readonly number[],
+  outlines: (Outline | undefined)[],
+  middles: Float64Array,
+  gap: number,
+): Outline {
+  let joined: Outline | undefined;
+  let last = 0;
+  for (const branch of branches) {
+    const outline = outlines[branch] as Outline;
+    outlines[branch] = undefined;
+    if (joined === undefined) {
+      joined = outline;
+      continue;
+    }
+    last = measureShift(joined, outline) + gap;
+    middles[branch] = last;
+    outline.top.shift += last;
+    outline.bottom.shift += last;
+    append(joined, outline);
+  }
+  if (joined === undefined) return { top: { values: [], shift: 0 }, bottom: { values: [], shift: 0 } };
+  for (const branch of branches) middles[branch] = (middles[branch] as number) - last / 2;
+  joined.top.shift -= last / 2;
+  joined.bottom.shift -= last / 2;
+  return joined;
+}
+
+function measureShift({ bottom }: Outline, { top }: Outline): number {
+  let shift = -Infinity;
+  for (let column = 0; column < Math.min(bottom.values.length, top.values.length); column++)
+    shift = Math.max(shift, readSide(bottom, column) - readSide(top, column));
+  return shift;
+}
+
+/** Only the columns both have are gone through, and in one of them these end: all joins together cost one pass. */
+function append(upper: Outline, lower: Outline): void {
+  if (upper.top.values.length < lower.top.values.length) upper.top = overwrite(lower.top, upper.top);
+  upper.bottom =
+    upper.bottom.values.length > lower.bottom.values.length ? overwrite(upper.bottom, lower.bottom) : lower.bottom;
+}
+
+function overwrite(long: Side, short: Side): Side {
+  for (let column = 0; column < short.values.length; column++)
+    long.values[long.values.length - 1 - column] = readSide(short, column) - long.shift;
+  return long;
+}
+
+function readSide({ values, shift }: Side, column: number): number {
+  return (values[values.length - 1 - column] as number) + shift;
+}
+
+/** Lets a branch down onto those above it. */
+function settle({ top, bottom }: Outline, column: number, floor: number[], gap: number): number {
+  while (floor.length < column + top.values.length) floor.push(-gap);
+  let middle = -Infinity;
+  for (let at = 0; at < top.values.length; at++)
+    middle = Math.max(middle, (floor[column + at] as number) + gap - readSide(top, at));
+  for (let at = 0; at < bottom.values.length; at++) floor[column + at] = middle + readSide(bottom, at);
+  return middle;
+}

@@ -1,0 +1,113 @@
+/** One thought in the drawing of a tree, or the stand-in of siblings that are folded. */
+import { memo, type ReactNode } from "react";
+import type { ThoughtView } from "../../client/index.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { useWords } from "../ui/words.ts";
+import { Score } from "./score.tsx";
+import { TREE_WORDS } from "./thoughts-words.ts";
+
+export interface ThoughtNodeProps {
+  readonly thought: ThoughtView | undefined;
+  /** In the list of what is drawn. */
+  readonly position: number;
+  readonly x: number;
+  readonly y: number;
+  readonly isSmall: boolean;
+  readonly column: number;
+  readonly sibling: number;
+  readonly siblings: number;
+  readonly folded: number;
+  readonly isOpen: boolean | undefined;
+  readonly isOnPath: boolean;
+  readonly isChosen: boolean;
+  readonly isSelected: boolean;
+  readonly isNew: boolean;
+  readonly hasKeyboard: boolean;
+  /** Why it was given up. */
+  readonly reason: string | undefined;
+  readonly best: number | undefined;
+  readonly onChoose: (position: number) => void;
+  readonly onToggle: (position: number) => void;
+}
+
+/** What fits into two lines, and a little more; the rest is in the details. */
+const SHOWN_TEXT = 120;
+
+const ICONS: { readonly [S in ThoughtView["status"]]: IconName | undefined } = {
+  open: undefined,
+  kept: "check",
+  pruned: "close",
+  abandoned: "return",
+};
+
+export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): ReactNode {
+  const { thought, position, x, y, folded, isOpen, isChosen, isOnPath, reason, best } = props;
+  const words = useWords(TREE_WORDS);
+  const shared = {
+    role: "treeitem",
+    "data-box": position,
+    tabIndex: props.hasKeyboard ? 0 : -1,
+    "aria-level": props.column + 1,
+    "aria-posinset": props.sibling,
+    "aria-setsize": props.siblings,
+    style: { transform: `translate(${x}px, ${y}px)` },
+    onClick: () => props.onChoose(position),
+  } as const;
+  if (thought === undefined)
+    return (
+      <div {...shared} className="loom-thought loom-thought-rest" aria-selected={false}>
+        <Icon name="more" />
+        {words.folded(folded)}
+      </div>
+    );
+  const { status, score, text } = thought;
+  const icon = isChosen ? "star" : ICONS[status];
+  const state = isChosen ? words.chosen : isOnPath ? words.onPath : words[status];
+  return (
+    <div
+      {...shared}
+      className="loom-thought"
+      data-thought={thought.id}
+      data-status={status}
+      data-path={isOnPath}
+      data-new={props.isNew}
+      data-small={props.isSmall}
+      aria-selected={props.isSelected}
+      aria-expanded={isOpen}
+      title={reason?.slice(0, SHOWN_TEXT)}
+    >
+      <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : text.slice(0, SHOWN_TEXT)}</span>
+      <span className="loom-thought-foot">
+        {icon === undefined ? null : <Icon name={icon} />}
+        {score === undefined ? (
+          <span>{state}</span>
+        ) : (
+          <>
+            <span className="loom-said">{`${words.pause}${state}${words.pause}${words.score} `}</span>
+            <Score score={score} best={best} />
+          </>
+        )}
+        {reason === undefined ? null : (
+          <>
+            <span className="loom-said">{words.pause}</span>
+            <span className="loom-thought-reason">{reason.slice(0, SHOWN_TEXT)}</span>
+          </>
+        )}
+        {folded === 0 ? null : <span className="loom-said">{`${words.pause}${words.foldedBelow(folded)}`}</span>}
+      </span>
+      {folded === 0 ? null : (
+        // For those who point; with the keyboard the space bar does the same, and the item says that it is closed.
+        <span
+          className="loom-thought-fold"
+          aria-hidden="true"
+          onClick={(event) => {
+            event.stopPropagation();
+            props.onToggle(position);
+          }}
+        >
+          +{folded}
+        </span>
+      )}
+    </div>
+  );
+});

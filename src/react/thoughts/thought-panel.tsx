@@ -1,0 +1,109 @@
+/** All there is to know of one thought. */
+import type { ReactNode } from "react";
+import { formatNumber } from "../ui/format.ts";
+import { Badge, type Tone } from "../ui/indicators.tsx";
+import { useUi } from "../ui/ui-context.tsx";
+import { useWords } from "../ui/words.ts";
+import type { ThoughtView } from "../../client/index.ts";
+import { DetailPanel, DetailText, Fact } from "./detail-panel.tsx";
+import { findBestScore, listChain } from "./explain-thoughts.ts";
+import { formatScore } from "./score.tsx";
+import { TREE_WORDS } from "./thoughts-words.ts";
+import type { TreeIndex } from "./tree-index.ts";
+
+export interface ThoughtPanelProps {
+  readonly index: TreeIndex;
+  readonly place: number;
+  readonly turnKey: string;
+  readonly isOnPath: boolean;
+  readonly isChosen: boolean;
+  readonly reason: string | undefined;
+  readonly takesFocus: boolean;
+  readonly onSelect: (id: string) => void;
+  readonly onClose: () => void;
+}
+
+const TONES: { readonly [S in ThoughtView["status"]]: Tone } = {
+  open: "plain",
+  kept: "good",
+  pruned: "plain",
+  abandoned: "warn",
+};
+
+const SHOWN_NAME = 60;
+const SHOWN_REASON = 2000;
+
+export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
+  const { index, place, turnKey, isOnPath, isChosen, onSelect } = props;
+  const words = useWords(TREE_WORDS);
+  const { language, actions } = useUi();
+  const thought = index.thoughts[place];
+  if (thought === undefined) return null;
+  const chain = listChain(index, place);
+  const below = (index.sizes[place] ?? 1) - 1;
+  return (
+    <DetailPanel
+      label={words.detail}
+      takesFocus={props.takesFocus}
+      onClose={props.onClose}
+      onInspect={actions.inspect && (() => actions.inspect?.({ turn: turnKey, kind: "thought", key: thought.id }))}
+      head={
+        <>
+          <Badge tone={TONES[thought.status]}>{words[thought.status]}</Badge>
+          {isChosen ? (
+            <Badge tone="busy">{words.chosen}</Badge>
+          ) : isOnPath ? (
+            <Badge tone="busy">{words.onPath}</Badge>
+          ) : null}
+        </>
+      }
+    >
+      <DetailText text={thought.text} />
+      <WhyDead {...props} thought={thought} />
+      <dl className="loom-facts">
+        {thought.score === undefined ? null : <Fact name={words.score}>{formatScore(thought.score, language)}</Fact>}
+        <Fact name={words.atDepth}>{formatNumber(thought.depth, language)}</Fact>
+        {below === 0 ? null : <Fact name={words.below}>{formatNumber(below, language)}</Fact>}
+      </dl>
+      {chain.places.length === 0 ? null : (
+        <nav className="loom-detail-way" aria-label={words.way}>
+          <span className="loom-detail-name">{words.way}</span>
+          <ol>
+            {chain.isCut ? <li aria-hidden="true">…</li> : null}
+            {chain.places.map((above) => (
+              <li key={above}>
+                <button
+                  type="button"
+                  className="loom-thoughts-link"
+                  onClick={() => onSelect(index.thoughts[above]?.id ?? "")}
+                >
+                  {index.thoughts[above]?.text.trim().slice(0, SHOWN_NAME) || words.unnamed}
+                </button>
+              </li>
+            ))}
+          </ol>
+        </nav>
+      )}
+    </DetailPanel>
+  );
+}
+
+function WhyDead({ thought, index, place, reason }: ThoughtPanelProps & { readonly thought: ThoughtView }): ReactNode {
+  const words = useWords(TREE_WORDS);
+  const { language } = useUi();
+  if (thought.status === "abandoned")
+    return (
+      <p className="loom-detail-why">
+        {reason === undefined ? words.whyAbandonedUnsaid : words.whyAbandoned(reason.slice(0, SHOWN_REASON))}
+      </p>
+    );
+  if (thought.status !== "pruned") return null;
+  return <p className="loom-detail-why">{explain()}</p>;
+
+  function explain(): string {
+    if (thought.score === undefined) return words.whyPruned;
+    const best = findBestScore(index, place) ?? thought.score;
+    const score = formatScore(thought.score, language);
+    return best > thought.score ? words.whyPrunedBest(score, formatScore(best, language)) : words.whyPrunedScore(score);
+  }
+}

@@ -1,0 +1,119 @@
+// The components as a server would write them: what is said, shown and named, for golden and for hostile views.
+import { createElement, type ReactElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import { computeViews, listViews } from "../../../test/views.ts";
+import type { GraphView, StreamState, TreeView, TurnView } from "../../client/index.ts";
+import { UiProvider } from "../ui/ui-context.tsx";
+import type { Language } from "../ui/words.ts";
+import { StageLine } from "./stage.tsx";
+import { StreamStatus } from "./stream-status.tsx";
+import { ThoughtGraph } from "./thought-graph.tsx";
+import { ThoughtTree } from "./thought-tree.tsx";
+
+function render(element: ReactElement, language: Language = "en"): string {
+  return renderToStaticMarkup(createElement(UiProvider, { language, children: element }));
+}
+
+const drawTree = (tree: TreeView, isLive = true): ReactElement =>
+  createElement(ThoughtTree, { tree, turnKey: "r", isLive });
+const drawGraph = (graph: GraphView): ReactElement =>
+  createElement(ThoughtGraph, { graph, turnKey: "r", isLive: true });
+
+const TURNS: TurnView[] = listViews().flatMap(({ vector }) =>
+  computeViews(vector).flatMap(({ sessions }) => sessions.flatMap(({ turns }) => turns)),
+);
+
+describe("trees and graphs of the golden views", () => {
+  it("show every thought with its text and score", () => {
+    const trees = TURNS.flatMap(({ tree }) => tree ?? []);
+    expect(trees.length).toBeGreaterThan(2);
+    for (const tree of trees)
+      for (const language of ["en", "zh"] as const) {
+        const html = render(drawTree(tree), language);
+        expect(html.match(/role="treeitem"/g) ?? []).toHaveLength(tree.thoughts.length);
+        for (const { id } of tree.thoughts) expect(html).toContain(`data-thought="${id}"`);
+      }
+  });
+
+  it("show every step with its state in words", () => {
+    const graphs = TURNS.flatMap(({ graph }) => graph ?? []);
+    expect(graphs.length).toBeGreaterThan(2);
+    for (const graph of graphs) {
+      const html = render(drawGraph(graph));
+      expect(html.match(/role="option"/g)).toHaveLength(graph.nodes.length);
+      if (graph.nodes.some(({ status }) => status === "failed")) expect(html).toContain(">Failed<");
+      if (graph.nodes.some(({ status }) => status === "skipped")) expect(html).toContain(">Skipped<");
+    }
+  });
+
+  it("say why a branch is dead, and which way was chosen", () => {
+    const tree = TURNS.find(
+      ({ tree: found }) => found?.backtracks[0]?.reason === "every next step is a dead end",
+    )?.tree;
+    const html = render(drawTree(tree as TreeView));
+    const said = html.replaceAll(/<[^>]*>/g, "");
+    expect(said).toContain("Use the lift, Abandoned, Score 0.8, every next step is a dead end");
+    expect(said).toContain("Take the books out first, Chosen, Score 1");
+    expect(html.match(/data-path="true"/g)).toHaveLength(3);
+    expect(html).toContain("6 thoughts · depth 3 · best 1 · 1 backtrack");
+  });
+});
+
+describe("what is drawn", () => {
+  it("is closed where it is only looked back at", () => {
+    const html = render(
+      drawTree({ thoughts: [{ id: "1", text: "a", depth: 1, status: "kept" }], path: [], backtracks: [] }, false),
+    );
+    expect(html).toContain('aria-expanded="false"');
+    expect(html).not.toContain("treeitem");
+  });
+
+  it("has a bound, whatever comes", () => {
+    const long = "<img src=x onerror=alert(1)>".repeat(1000);
+    const thoughts = Array.from({ length: 5000 }, (_, at) => ({
+      id: `${at}`,
+      text: long,
+      depth: at,
+      status: "open" as const,
+    }));
+    const html = render(drawTree({ thoughts, path: [], backtracks: [] }));
+    expect(html.length).toBeLessThan(100_000);
+    expect(html).not.toContain("<img");
+    const nodes = Array.from({ length: 5000 }, (_, at) => ({ id: `${at}`, label: long, status: "planned" as const }));
+    expect(render(drawGraph({ nodes, edges: [], expansions: [] })).length).toBeLessThan(100_000);
+  });
+
+  it("stands an empty tree and an empty graph", () => {
+    expect(render(drawTree({ thoughts: [], path: [], backtracks: [] }))).toContain("0 thoughts");
+    expect(render(drawGraph({ nodes: [], edges: [], expansions: [] }))).toContain("0 steps");
+  });
+});
+
+describe("the lines about a run and its stream", () => {
+  it("announce the stage, and neither its numbers nor the clock", () => {
+    const call = { toolId: "1", toolName: "search", status: "running", progress: 40, progressMessage: "page 2" };
+    const turn = {
+      status: "running",
+      messages: [{ role: "assistant", parts: [], toolCalls: [call] }],
+      nodes: [],
+      modelCalls: [],
+    } as unknown as TurnView;
+    const html = render(createElement(StageLine, { turn }));
+    expect(html).toMatch(/role="status"[^>]*>Calling search<\/span>/);
+    expect(html).toContain("page 2");
+    expect(html).toContain('value="40"');
+    expect(render(createElement(StageLine, { turn: { ...turn, status: "completed" } }))).toBe("");
+  });
+
+  it("say how it stands with the stream in both languages", () => {
+    const state: StreamState = {
+      status: "repairing",
+      reason: { code: "connection_lost", message: "gone" },
+      verified: false,
+      cannotKnow: [],
+    };
+    expect(render(createElement(StreamStatus, { state }))).toContain("Reconnecting…");
+    expect(render(createElement(StreamStatus, { state }), "zh")).toContain("正在重新连接…");
+  });
+});

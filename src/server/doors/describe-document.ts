@@ -1,0 +1,39 @@
+/** Documents and passages of the knowledge base as the API shows them. */
+import { basename } from "node:path/posix";
+import type { DocumentInfo, SearchHit } from "../../context/index.ts";
+import type { AddedDocument, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
+
+export function describeDocument(info: DocumentInfo): KnowledgeDocuments["documents"][number] {
+  const { uri, title, collection, format, bytes, chunks, indexedAt } = info;
+  return {
+    document_id: uri,
+    name: nameOf(uri),
+    title,
+    collection,
+    format: format as AddedDocument["format"],
+    bytes,
+    passages: chunks,
+    indexed_at: indexedAt,
+  };
+}
+
+export function describeHit(hit: SearchHit): KnowledgeHits["hits"][number] {
+  const { uri, title, collection, score, snippet, content, firstLine, lastLine, headings } = hit;
+  return {
+    document_id: uri,
+    name: nameOf(uri),
+    title,
+    collection,
+    score,
+    snippet,
+    content,
+    first_line: firstLine,
+    last_line: lastLine,
+    headings,
+  };
+}
+
+/** Paths of every system, and addresses. */
+function nameOf(uri: string): string {
+  return basename(uri.replaceAll("\\", "/")) || uri;
+}

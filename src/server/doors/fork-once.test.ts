@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
+import { type ServerStage, setServerStage } from "../../../test/server/stage.ts";
+import { agent } from "../../agents/index.ts";
+import { OfflineModel } from "../../models/index.ts";
+import type { ForkedSession, Run } from "../api/shapes.generated.ts";
+
+/** Says something, and tells how the run has ended that answers it. */
+async function say({ ask }: ServerStage, session: string, message: string, run_id: string): Promise<string> {
+  const path = `/v1/sessions/${session}/runs`;
+  await ask("POST", path, { message, run_id }, { status: 202 });
+  const readStatus = async (): Promise<string> => ((await ask("GET", `${path}/${run_id}`)) as unknown as Run).status;
+  await expect.poll(readStatus).not.toBe("live");
+  return readStatus();
+}
+
+describe("a fork before a run", () => {
+  it("goes on with the conversation before it, whatever became of earlier runs, and not by itself", async () => {
+    const prompts: unknown[] = [];
+    const model = new OfflineModel();
+    const { doStream } = model;
+    model.doStream = (request) => {
+      prompts.push(JSON.stringify(request.prompt));
+      return doStream.call(model, request);
+    };
+    const stage = await setServerStage({ agents: { main: agent({ model }) } });
+    const { ask, log } = stage;
+    expect(await say(stage, "s", "My name is Ada", "r1")).toBe("completed");
+    expect(await say(stage, "s", "Cause an error", "r2")).toBe("error");
+    expect(await say(stage, "s", "What is 6*7?", "r3")).toBe("completed");
+    const forked = await ask("POST", "/v1/sessions/s/fork", { before_run: "r3", session_id: "t" }, { status: 201 });
+    expect(forked).toMatchObject({ session_id: "t", title: "My name is Ada" });
+    expect(forked).not.toHaveProperty("checkpoint_id");
+    expect(await ask("GET", "/v1/sessions/t")).toMatchObject({
+      is_busy: false,
+      runs: [
+        { run_id: "r2", status: "error" },
+        { run_id: "r1", status: "completed" },
+      ],
+    });
+    const before = prompts.length;
+    expect(await say(stage, "t", "What is 7*8?", "r4")).toBe("completed");
+    const asked = prompts.slice(before).join("");
+    expect(asked).toContain("My name is Ada");
+    expect(asked).not.toContain("6*7");
+    expect((await log.listRuns("s")).map(({ runId }) => runId)).toEqual(["r3", "r2", "r1"]);
+    expect(stage.core.runs.liveRuns).toBe(0);
+  });
+
+  it("that is the first is named by what is said in its place", async () => {
+    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask } = stage;
+    await say(stage, "s", "What is 6*7?", "r1");
+    const forked = await ask("POST", "/v1/sessions/s/fork", { before_run: "r1" }, { status: 201 });
+    const { session_id: id } = forked as unknown as ForkedSession;
+    expect(await ask("GET", `/v1/sessions/${id}`)).toMatchObject({ runs: [], last_event_id: 0 });
+    expect(await say(stage, id, "What is 7*8?", "r2")).toBe("completed");
+    expect(await ask("GET", `/v1/sessions/${id}`)).toMatchObject({ title: "What is 7*8?" });
+  });
+
+  it("asked for again with its key is the same, also when it went on; at another place it is refused", async () => {
+    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask, log } = stage;
+    for (const run of ["r1", "r2", "r3"]) await say(stage, "s", "Hello", run);
+    for (const [key, run] of [
+      ["first", "r1"],
+      ["second", "r2"],
+    ] as const) {
+      const headers = { "idempotency-key": key };
+      const again = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status, headers });
+      const { session_id: id } = (await again({ before_run: run }, 201)) as unknown as ForkedSession;
+      expect(await again({ before_run: run }, 200)).toMatchObject({ session_id: id });
+      await say(stage, id, "Something else", `${run}-other`);
+      expect(await again({ before_run: run }, 200)).toMatchObject({ session_id: id });
+      const other = run === "r1" ? "r2" : "r1";
+      expect(await again({ before_run: other }, 409)).toMatchObject({ code: "command_conflict" });
+      expect(await again({ before_run: "r3" }, 409)).toMatchObject({ code: "command_conflict" });
+    }
+    const named = { before_run: "r1", session_id: "mine" };
+    const headers = { "idempotency-key": "k" };
+    await ask("POST", "/v1/sessions/s/fork", named, { status: 201, headers });
+    await ask("POST", "/v1/sessions/s/fork", named, { headers });
+    await ask("POST", "/v1/sessions/s/fork", named, { status: 409 });
+    await say(stage, "mine", "Something else", "r9");
+    await ask("POST", "/v1/sessions/s/fork", named, { status: 409, headers });
+    expect(await log.listSessions()).toHaveLength(4);
+  });
+
+  it("has the files that are spoken of, and shows images where they are now", async () => {
+    const { ask, log, core } = await setServerStage();
+    const blob = await core.blobs?.put("s", [new Uint8Array([7, 8])], { mediaType: "image/png", name: "x.png" });
+    const url = `/v1/sessions/s/blobs/${blob?.blobId}`;
+    const image = { envelope: { session_id: "s", event_id: 1, ts: 0 }, event: { type: "image", url } } as const;
+    await writeRecords(log, [image, ...makeRun("r", { after: 1 })]);
+    await ask("POST", "/v1/sessions/s/fork", { before_run: "r", session_id: "t" }, { status: 201 });
+    await ask("DELETE", "/v1/sessions/s", undefined, { status: 204 });
+    const { records } = await log.read("t", { after: 0 });
+    expect(records[0]?.event).toMatchObject({ url: `/v1/sessions/t/blobs/${blob?.blobId}` });
+    expect(await core.blobs?.get("t", blob?.blobId ?? "")).toMatchObject({ name: "x.png" });
+  });
+
+  it("is refused with another place, with values, or where there is no such run", async () => {
+    const { ask, log } = await setServerStage();
+    await writeRecords(log, makeGraphRun("r"));
+    const refuse = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status });
+    expect(await refuse({ before_run: "r", after_event: 3 }, 400)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse({ before_run: "r", state: {} }, 400)).toMatchObject({ code: "invalid_request" });
+    expect(await refuse({ before_run: "none" }, 404)).toMatchObject({ code: "unknown_run" });
+    expect(await refuse({ before_run: "r", session_id: "s" }, 409)).toMatchObject({ code: "session_exists" });
+  });
+});

@@ -1,0 +1,246 @@
+// The knowledge base over HTTP: files go in, passages come out, and each refusal has its code and names no place on the
+// disk. Answers are held against the OpenAPI document by the stage.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { setServerStage, type ServerStageOptions } from "../../../test/server/stage.ts";
+import { writePdf } from "../../../test/knowledge/write-pdf.ts";
+import { agent } from "../../agents/index.ts";
+import { type KnowledgeBase, type KnowledgeBaseOptions, openKnowledgeBase } from "../../context/index.ts";
+import { MemoryLog } from "../../log/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type { AddedDocument, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
+import type { Action } from "../guard/authorize.ts";
+import { createLoomHandler } from "../loom-handler.ts";
+
+const TIDES = "# Tides\n\nThe moon pulls the sea, twice a day.\n";
+
+async function open(options: ServerStageOptions = {}, base: KnowledgeBaseOptions = {}) {
+  const knowledge = options.knowledge === undefined ? await openKnowledgeBase(":memory:", base) : undefined;
+  onTestFinished(() => knowledge?.close());
+  const stage = await setServerStage({ ...(knowledge === undefined ? {} : { knowledge }), ...options });
+  const send = (name: string, body: BodyInit | null, headers: HeadersInit = {}, query = "") =>
+    stage.fetch(`/v1/knowledge?name=${encodeURIComponent(name)}${query}`, { method: "POST", body, headers });
+  const add = async (...given: Parameters<typeof send>) => {
+    const response = await send(...given);
+    return [response.status, (await response.json()) as AddedDocument] as const;
+  };
+  const list = async (query = "") => (await stage.ask("GET", `/v1/knowledge${query}`)) as unknown as KnowledgeDocuments;
+  const search = async (query: string) =>
+    ((await stage.ask("GET", `/v1/knowledge/search?${query}`)) as unknown as KnowledgeHits).hits;
+  return { ...stage, knowledge: knowledge as KnowledgeBase, send, add, list, search };
+}
+
+const codeOf = async (response: Response): Promise<readonly unknown[]> => [
+  response.status,
+  ((await response.json()) as { code: unknown }).code,
+];
+
+describe("the knowledge base over HTTP", () => {
+  it("takes a file in, finds it, takes another in its place, and removes it", async () => {
+    const { add, list, search, ask } = await open();
+    const [status, added] = await add("tides.md", TIDES);
+    expect([status, added]).toMatchObject([
+      201,
+      {
+        outcome: "added",
+        document_id: "tides.md",
+        name: "tides.md",
+        title: "Tides",
+        collection: "default",
+        format: "markdown",
+        bytes: TIDES.length,
+        passages: 1,
+      },
+    ]);
+    expect(await add("tides.md", TIDES)).toMatchObject([200, { outcome: "unchanged", passages: 1 }]);
+    expect(await search("q=what+pulls+the+sea")).toMatchObject([
+      { document_id: "tides.md", title: "Tides", first_line: 1, last_line: 3, headings: [] },
+    ]);
+    expect(await add("tides.md", "# Tides\n\nThe sun does too.")).toMatchObject([200, { outcome: "updated" }]);
+    expect(await search("q=moon")).toEqual([]);
+    await ask("DELETE", "/v1/knowledge/tides.md", undefined, { status: 204 });
+    const { documents, totals, accepts, max_document_bytes } = await list();
+    expect([documents, totals]).toEqual([[], { documents: 0, passages: 0, bytes: 0 }]);
+    expect(accepts).toContain(".pdf");
+    expect(max_document_bytes).toBe(10 * 1024 * 1024);
+  });
+
+  it("lists page by page, in the order of ids, with totals of all", async () => {
+    const { add, list } = await open();
+    for (const name of ["c.md", "a.md", "潮 汐.md", "b.txt"]) await add(name, `About ${name}`);
+    await add("d.md", "Other", {}, "&collection=notes");
+    const seen: string[] = [];
+    let after: string | undefined = "";
+    while (after !== undefined) {
+      const page: KnowledgeDocuments = await list(`?limit=2&after=${encodeURIComponent(after)}`);
+      seen.push(...page.documents.map(({ document_id: id }) => id));
+      expect(page.totals.documents).toBe(5);
+      after = page.next;
+    }
+    expect(seen).toEqual(["a.md", "b.txt", "c.md", "d.md", "潮 汐.md"]);
+    const { documents, collections } = await list("?collection=notes");
+    expect(documents.map(({ name }) => name)).toEqual(["d.md"]);
+    expect(collections).toEqual([
+      { name: "default", documents: 4 },
+      { name: "notes", documents: 1 },
+    ]);
+  });
+
+  it("reads what its name says it is, else what its type does, in any charset it knows", async () => {
+    const { add, search } = await open();
+    const gbk = Buffer.from(
+      "d4c2c1c1cefcd2fdbaa3cbaea3accbf9d2d4c3bfccecc1bdb4ced5c7b3b1a1a3d5e2becdcac7b3b1cfabb5c4d4add2f2a3acb4f3bcd2b6bcd6aab5c0a1a3",
+      "hex",
+    );
+    expect(await add("README", "Plain words", { "content-type": "text/plain; charset=utf-8" })).toMatchObject([
+      201,
+      { format: "text", title: "README" },
+    ]);
+    const html = "<title>Sea</title><p>Salt &amp; water<script>alert(1)</script>";
+    expect(await add("sea.html", html, { "content-type": "text/plain" })).toMatchObject([
+      201,
+      { format: "html", title: "Sea" },
+    ]);
+    expect((await search("q=salt"))[0]?.content).toBe("Sea\n\nSalt & water");
+    expect(await add("gbk.txt", gbk)).toMatchObject([201, { format: "text" }]);
+    expect(await add("paper.pdf", new Uint8Array(writePdf("The whale is a mammal.")))).toMatchObject([
+      201,
+      { format: "pdf" },
+    ]);
+    expect((await search("q=whale&limit=1"))[0]?.name).toBe("paper.pdf");
+    expect(await add("empty.md", null)).toMatchObject([201, { bytes: 0, passages: 0 }]);
+  });
+
+  it("refuses what it cannot read by name, and keeps what it had", async () => {
+    const { add, send, search, fetch } = await open();
+    await add("tides.md", TIDES);
+    for (const [name, body, type] of [
+      ["image.png", "x", "image/png"],
+      ["program.exe", "x", "application/octet-stream"],
+      ["tides.md", Uint8Array.of(0, 1, 2, 0, 255), "text/markdown"],
+      ["broken.pdf", "no PDF", "application/pdf"],
+    ] as const)
+      expect(await codeOf(await send(name, body, { "content-type": type })), name).toEqual([
+        422,
+        "unreadable_document",
+      ]);
+    expect(await search("q=moon")).toHaveLength(1);
+    for (const name of ["", " ", "..", "a/b.md", "/etc/x.md", "a\\b.md", "a\0.md", "a\n.md", "x".repeat(300)])
+      expect(await codeOf(await send(name, "x")), name).toEqual([400, "invalid_name"]);
+    expect(await codeOf(await fetch("/v1/knowledge", { method: "POST", body: "x" }))).toEqual([400, "invalid_request"]);
+    const form = { "content-type": "multipart/form-data; boundary=x" };
+    expect(await codeOf(await send("a.md", "x", form))).toEqual([400, "invalid_request"]);
+  });
+
+  it("has limits: of one file, whoever says how long it is, and of all", async () => {
+    const { send } = await open({ limits: { maxDocumentBytes: 1000 } }, { maxDocuments: 1 });
+    const endless = new ReadableStream<Uint8Array>({ pull: (stream) => stream.enqueue(new Uint8Array(400).fill(65)) });
+    const streamed = { method: "POST", body: endless, duplex: "half" } as RequestInit;
+    const { fetch } = await open({ limits: { maxDocumentBytes: 1000 } });
+    expect(await codeOf(await fetch("/v1/knowledge?name=a.md", streamed))).toEqual([413, "document_too_large"]);
+    expect(await codeOf(await send("a.md", "x".repeat(1001), { "content-length": "1001" }))).toEqual([
+      413,
+      "document_too_large",
+    ]);
+    expect((await send("a.md", "x".repeat(1000))).status).toBe(201);
+    expect(await codeOf(await send("b.md", "x"))).toEqual([507, "too_many_documents"]);
+    expect((await send("a.md", "again")).status).toBe(200);
+    const small = await open({}, { maxDocumentBytes: 10 });
+    expect(await codeOf(await small.send("a.md", "x".repeat(11)))).toEqual([413, "document_too_large"]);
+  });
+
+  it("removes the one that is named, and nothing below or beside it", async () => {
+    const { knowledge, ask, list } = await open();
+    for (const uri of ["/docs/a b.md", "/docs/b.md", "docs/c.md", "docs"]) await knowledge.addText({ uri, text: uri });
+    const gone = (id: string) => ask("DELETE", `/v1/knowledge/${encodeURIComponent(id)}`, undefined, { status: 204 });
+    await gone("docs");
+    await gone("/docs/a b.md");
+    expect((await list()).documents.map(({ document_id: id, name }) => [id, name])).toEqual([
+      ["/docs/b.md", "b.md"],
+      ["docs/c.md", "c.md"],
+    ]);
+    for (const id of ["docs", "/docs", "b.md", "search", "%"]) {
+      const path = `/v1/knowledge/${encodeURIComponent(id)}`;
+      const refusal = await ask("DELETE", path, undefined, { status: 404 });
+      expect(refusal).toMatchObject({ code: "unknown_document", details: { document_id: id } });
+    }
+  });
+
+  it("takes any question, and as many answers as are wanted", async () => {
+    const { add, search, ask } = await open();
+    for (let n = 0; n < 60; n++) await add(`${n}.md`, `# Sea ${n}\n\nThe sea.`);
+    expect(await search("q=sea")).toHaveLength(10);
+    expect(await search("q=sea&limit=3")).toHaveLength(3);
+    expect(await search("q=sea&limit=1000")).toHaveLength(50);
+    expect(await search("q=sea&limit=0")).toHaveLength(1);
+    expect(await search("q=sea&collection=none")).toEqual([]);
+    for (const q of ['"', "sea AND (", "*", "NEAR(", "'; DROP TABLE documents; --", "\0", ""])
+      expect(Array.isArray(await search(`q=${encodeURIComponent(q)}`))).toBe(true);
+    await ask("GET", "/v1/knowledge/search", undefined, { status: 400 });
+  });
+
+  it("takes in a few at once, and the others wait", async () => {
+    const { send, list } = await open();
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => send(`${n}.md`, `# ${n}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect((await list()).totals.documents).toBe(60);
+    const many = await Promise.all(Array.from({ length: 80 }, (_, n) => send(`${n}.md`, `# More ${n}`)));
+    const refused = many.filter(({ status }) => status === 503);
+    expect(refused).toHaveLength(80 - 64 - 4);
+    expect(await codeOf(refused[0] as Response)).toEqual([503, "too_many_open"]);
+  });
+
+  it("asks whether one may, and lets nobody begin once it stops", async () => {
+    const actions: Action[] = [];
+    const { fetch, send } = await open({
+      authorize({ action }) {
+        actions.push(action);
+        if (action === "knowledge.write") throw new LoomError("forbidden", "no");
+      },
+    });
+    expect(await codeOf(await send("a.md", "x"))).toEqual([403, "forbidden"]);
+    expect(await codeOf(await fetch("/v1/knowledge/a.md", { method: "DELETE" }))).toEqual([403, "forbidden"]);
+    expect((await fetch("/v1/knowledge")).status).toBe(200);
+    expect((await fetch("/v1/knowledge/search?q=x")).status).toBe(200);
+    expect(actions).toEqual(["knowledge.write", "knowledge.write", "knowledge.read", "knowledge.read"]);
+    await using knowledge = await openKnowledgeBase(":memory:");
+    const agents = { main: agent({ provider: "offline" }) };
+    const handler = createLoomHandler({ log: new MemoryLog(), agents, knowledge });
+    await handler.close({ graceMs: 0 });
+    const late = new Request("http://127.0.0.1/v1/knowledge?name=a.md", { method: "POST", body: "x" });
+    expect(await codeOf(await handler.fetch(late))).toEqual([503, "shutting_down"]);
+  });
+
+  it("tells of trouble with its file by code alone", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "loom-kb-door-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const base = await openKnowledgeBase(join(folder, "kb.db"));
+    await base.close();
+    const { fetch, send, reported } = await open({ knowledge: base });
+    for (const response of [
+      await send("a.md", "x"),
+      await fetch("/v1/knowledge"),
+      await fetch("/v1/knowledge/search?q=x"),
+    ]) {
+      const text = await response.text();
+      expect([response.status, (JSON.parse(text) as { code: string }).code]).toEqual([503, "store_closed"]);
+      expect(text).not.toContain(folder);
+      expect(text).toMatch(/"error_id":"error-\d"/);
+    }
+    expect(reported).toHaveLength(3);
+  });
+
+  it("is not there where a server has none", async () => {
+    const { fetch } = await setServerStage();
+    for (const [method, path] of [
+      ["GET", "/v1/knowledge"],
+      ["GET", "/v1/knowledge/search?q=x"],
+      ["POST", "/v1/knowledge?name=a.md"],
+      ["DELETE", "/v1/knowledge/a.md"],
+    ] as const)
+      expect(await codeOf(await fetch(path, { method })), method).toEqual([404, "not_found"]);
+    expect(() => createLoomHandler({ knowledge: {} } as never)).toThrow("`knowledge` must be a knowledge base");
+  });
+});

@@ -1,0 +1,123 @@
+// What a newcomer sees first: a prompt that is offered, and all that an answer may hold, while it comes and afterwards.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { PROMPTS } from "../../web/src/start/start-words.ts";
+import { hasChromium } from "../browser/launch.ts";
+import { HeldModel } from "./held-model.ts";
+import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, waitForEnd } from "./journey.ts";
+import { type PageStage, setPageStage } from "./stage.ts";
+
+describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no Chromium)", () => {
+  const model = new HeldModel();
+  let stage: PageStage;
+  beforeAll(async () => {
+    stage = await setPageStage({ model });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => model.goOn());
+
+  it("shows thinking, tools, a list and a chart of a suggested prompt as they come", async () => {
+    const { page, context, complaints } = await lookAt(stage);
+    model.goUntil("reasoning-delta", 6);
+    await page.getByRole("button", { name: "Plan a launch" }).click();
+    const answer = findAnswer(page);
+    const stageLine = findRun(page).getByRole("status");
+
+    // Closed, with the newest of it in one line.
+    const thinking = answer.getByRole("button", { name: "Thinking…" });
+    await thinking.waitFor();
+    expect(await thinking.getAttribute("aria-expanded")).toBe("false");
+    await thinking.getByText("To do: a to-do list").waitFor();
+    await stageLine.getByText("Thinking", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Live" }).waitFor();
+
+    model.goUntil("tool-input-delta", 6);
+    const todoTool = answer.getByRole("group", { name: "write_todo_list" });
+    await todoTool.getByText("Writing arguments").waitFor();
+    await todoTool.getByText("Product launch").waitFor();
+    await stageLine.getByText("Preparing a call of write_todo_list").waitFor();
+
+    model.goUntil("text-delta", 8);
+    await answer.getByText("Offline model: The list “Product launch”").waitFor();
+    await stageLine.getByText("Answering").waitFor();
+    expect(await answer.getByText("8+20+12 = 40").count()).toBe(0);
+
+    model.goOn();
+    await waitForEnd(page);
+    await answer.getByText("8+20+12 = 40").waitFor();
+    await stageLine.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Complete" }).waitFor();
+    await findRun(page)
+      .getByText(/^601 tokens \(426 in, 175 out\)$/)
+      .waitFor();
+    await findRun(page)
+      .getByText(/^\d+\.\d s$/)
+      .last()
+      .waitFor();
+
+    const thought = answer.getByRole("button", { name: /^Thought for \d+\.\d s$/ }).first();
+    expect(await thought.getAttribute("aria-expanded")).toBe("false");
+    await thought.click();
+    await answer.getByRole("group", { name: "Thoughts" }).getByText("the sum").waitFor();
+
+    const calculator = answer.getByRole("group", { name: "calculator" });
+    await calculator.getByRole("button", { name: /Done \d+\.\d s$/ }).click();
+    await calculator.getByText("40", { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("keeps a list the same in every tab and on the server", async () => {
+    const [, { text: prompt } = { text: "" }] = PROMPTS.zh;
+    expect(prompt).toBe("24 点：1 5 5 5");
+    const first = await lookAt(stage, { language: "zh", theme: "dark", ...PHONE });
+    await first.page.getByRole("button", { name: "策划一次发布" }).click();
+    await waitForEnd(first.page, "zh");
+    const session = readSession(first.page);
+    const second = await lookAt(stage, { path: `#/s/${session}` });
+    await waitForEnd(second.page);
+
+    const [here, there] = [first.page, second.page].map((page) => page.getByRole("group", { name: "产品发布" }));
+    await here!.getByRole("checkbox", { name: "确定范围" }).check();
+    await there!.getByRole("checkbox", { name: "确定范围", checked: true }).waitFor();
+    await there!.getByText("1 of 6").waitFor();
+    await there!.getByRole("checkbox", { name: "运行测试" }).check();
+    await here!.getByRole("checkbox", { name: "运行测试", checked: true }).waitFor();
+    await there!.getByRole("checkbox", { name: "确定范围" }).uncheck();
+    await here!.getByRole("checkbox", { name: "确定范围", checked: false }).waitFor();
+    await here!.getByText("1 / 6").waitFor();
+
+    await first.page.reload();
+    await here!.getByRole("checkbox", { name: "运行测试", checked: true }).waitFor();
+    const changes = (await readEvents(stage, session)).filter(({ type }) => type === "todo_update");
+    expect(changes.map((event) => ("completed" in event ? event.completed : undefined))).toEqual([true, true, false]);
+    for (const { complaints, context } of [first, second]) {
+      expect(complaints).toEqual([]);
+      await context.close();
+    }
+  });
+
+  it("draws a chart, and has its numbers", async () => {
+    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
+    await page.getByRole("button", { name: "Plan a launch" }).click();
+    await waitForEnd(page);
+    const chart = page.getByRole("figure", { name: "budget" });
+    const drawing = chart.getByRole("img", { name: "budget. Bar chart. 3 points. value: from 8 to 20" });
+    await drawing.locator("svg").waitFor();
+    const bars = drawing.locator("svg .mark-rect path");
+    expect(await bars.count()).toBe(3);
+    const heights = await bars.evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect().height));
+    expect(heights.map((height) => Math.round((height / heights[1]!) * 20))).toEqual([8, 20, 12]);
+    await drawing.getByText("marketing").waitFor();
+
+    await chart.getByRole("button", { name: "Show the numbers" }).click();
+    const rows = chart.getByRole("table").getByRole("row");
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringContaining("value"),
+      "design\t8",
+      "build\t20",
+      "marketing\t12",
+    ]);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,37 @@
+// Ten thousand messages in a real Chromium: only what is seen is in the document, a token renders one message, and a
+// reader stays where they are.
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasChromium, launchChromium } from "../browser/launch.ts";
+import { runPage } from "../browser/page.ts";
+import type { ConversationOutcome } from "./conversation-page.tsx";
+import { readStyles } from "./styles.ts";
+
+describe.skipIf(!hasChromium)("a long conversation (skipped where there is no Chromium)", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  it("keeps the document small, renders one message for a token, and leaves readers where they are", async () => {
+    const entry = join(import.meta.dirname, "conversation-page.tsx");
+    const { outcome, complaints } = await runPage<ConversationOutcome>(browser, entry, { styles: readStyles() });
+    process.stdout.write(`elements: ${outcome.elements.join(", ")}\n`);
+    expect(outcome.turns).toBe(5001);
+    for (const count of outcome.elements) expect(count).toBeLessThan(1000);
+    expect(Object.keys(outcome.renders)).toEqual([outcome.streamed]);
+    expect(outcome.renders[outcome.streamed]).toBeLessThanOrEqual(outcome.tokens + 1);
+    expect(outcome.renders[outcome.streamed]).toBeGreaterThan(outcome.tokens / 4);
+    const [first = -1, streaming = -1, scrolled = -1] = outcome.fromEnd;
+    expect(Math.abs(first)).toBeLessThan(5);
+    expect(Math.abs(streaming)).toBeLessThan(5);
+    expect(scrolled).toBeGreaterThan(500);
+    expect(outcome.moved).toBeLessThan(2);
+    expect(outcome.texts[1]).toContain("word199");
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,181 @@
+/**
+ * Hostile texts in every field that a model, a tool, a file or a document fills, in the whole page as it is built: nothing
+ * runs, nothing is asked of anywhere else, nothing stands in the document that could do either, and the page goes on. The
+ * whole corpus in every field in `npm run test:long`.
+ */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasChromium } from "../browser/launch.ts";
+import { PAGE_SAMPLES } from "../sampling.ts";
+import {
+  writeHostileAnswers,
+  writeHostileQuestion,
+  writeHostileSession,
+  writeHostileThoughts,
+} from "./hostile-session.ts";
+import { type Look, type PageStage, setPageStage } from "./stage.ts";
+import { XSS_CORPUS } from "./xss-corpus.ts";
+
+/** One of each kind at least, and of all kinds of addresses some. */
+const TEXTS = XSS_CORPUS.filter((_, index) => index % PAGE_SAMPLES.hostileStep === 0);
+
+/** Runs in the page: what stands in it that must not. */
+function findForbidden(): readonly string[] {
+  const found: string[] = [];
+  const refused = new Set(
+    "iframe frame frameset object embed applet base style template portal marquee foreignobject use animate set image video audio source track param noembed xmp plaintext".split(
+      " ",
+    ),
+  );
+  const addresses =
+    /^(?:srcset|srcdoc|action|formaction|background|poster|ping|data|cite|manifest|xlink:href|lowsrc|dynsrc|itemtype|is|slot|part|contenteditable|http-equiv)$/;
+  const ids = new Map<string, Element>();
+  for (const element of document.querySelectorAll("*")) {
+    const name = element.localName.toLowerCase();
+    const tell = (what: string): void => void found.push(`${what} in ${element.outerHTML.slice(0, 120)}`);
+    if (refused.has(name)) tell(name);
+    const src = element.getAttribute("src") ?? (name === "link" ? element.getAttribute("href") : null);
+    if (name === "script" || name === "link") {
+      if (!/^(?:\.\/|http:\/\/127\.0\.0\.1:\d+\/)assets\/[\w-]+\.\w+$/.test(src ?? "")) tell(name);
+      continue;
+    }
+    if (src !== null && !/^(?:\.?\/v1\/|blob:|data:image\/(?:png|jpeg|gif|webp|avif);base64,[\w+/=]*$)/.test(src))
+      tell(`src ${src}`);
+    const href = element.getAttribute("href");
+    if (href !== null && !/^(?:https?:\/\/|mailto:|#|\.?\/v1\/sessions\/)/.test(href)) tell(`href ${href}`);
+    if (href !== null && /^https?:/.test(href) && !(element.getAttribute("rel") ?? "").includes("noopener"))
+      tell("rel");
+    for (const { name: attribute, value } of element.attributes) {
+      if (attribute.startsWith("on") || addresses.test(attribute)) tell(attribute);
+      if (attribute === "style" && /url\(|expression|javascript/i.test(value)) tell(`style ${value}`);
+      if (attribute !== "id" || value === "") continue;
+      if (ids.has(value)) tell(`a second id ${value}`);
+      ids.set(value, element);
+    }
+  }
+  return found;
+}
+
+describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", () => {
+  let stage: PageStage;
+  beforeAll(async () => {
+    stage = await setPageStage();
+    const { log } = stage;
+    await writeHostileSession(log, "fields", TEXTS);
+    await writeHostileAnswers(log, "answers", XSS_CORPUS);
+    await writeHostileThoughts(log, "thoughts", TEXTS);
+    await writeHostileQuestion(log, "question", TEXTS);
+    for (const [index, text] of TEXTS.entries()) {
+      const name = text.replaceAll("\0", "").slice(0, 500);
+      await stage.knowledge.addText({ uri: `${name} ${index}`, title: `${name} window`, text: `window ${text}` });
+    }
+    await fetch(`${stage.url}/v1/sessions/thoughts`, {
+      method: "PATCH",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ title: TEXTS.join(" ").slice(0, 150) }),
+    });
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  async function look(session: string): Promise<Look & { readonly dialogs: string[] }> {
+    const made = await stage.look({ path: `#/s/${session}`, height: 3000 });
+    const dialogs: string[] = [];
+    made.page.on("dialog", (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+    made.page.setDefaultTimeout(15_000);
+    await made.page.getByRole("feed").waitFor();
+    return { ...made, dialogs };
+  }
+
+  /** What is closed is opened, as often as there is something to open. */
+  async function openAll(page: Page, within: string): Promise<void> {
+    for (let round = 0; round < 4; round++) {
+      const opened = await page.evaluate((root) => {
+        const closed = document.querySelectorAll<HTMLElement>(
+          `${root} [aria-expanded="false"]:not([aria-haspopup]), ${root} details:not([open]) > summary`,
+        );
+        for (const element of closed) element.click();
+        return closed.length;
+      }, within);
+      if (opened === 0) break;
+    }
+  }
+
+  /** What waits for a pointer or the keyboard is touched; then the document is gone through. */
+  async function expectHarmless(page: Page, within: string): Promise<void> {
+    await page.evaluate((root) => {
+      for (const element of document.querySelectorAll(`${root} *`))
+        for (const type of ["mouseover", "focus", "toggle"]) element.dispatchEvent(new Event(type));
+    }, within);
+    expect(await page.evaluate(findForbidden)).toEqual([]);
+  }
+
+  async function leave({ page, context, complaints, dialogs }: Awaited<ReturnType<typeof look>>): Promise<void> {
+    expect(await page.evaluate(() => "__ran" in globalThis)).toBe(false);
+    expect(context.pages()).toHaveLength(1);
+    expect(new URL(page.url()).origin).toBe(stage.url);
+    // Blobs and images that are not there are no matter here.
+    expect(complaints.filter((text) => !/^Failed to load resource: .* status of (?:4\d\d|502)/.test(text))).toEqual([]);
+    expect(dialogs).toEqual([]);
+    await context.close();
+  }
+
+  it("do nothing in any field, nor where the frames are looked at", async () => {
+    const made = await look("fields");
+    const { page } = made;
+    await openAll(page, "[data-turn]");
+    await page.waitForFunction(() => document.querySelector(".loom-chart-drawing .loom-spinner") === null);
+    // All that was said is there to be read, so that an empty page does not pass.
+    expect(await page.locator(".loom-part").count()).toBeGreaterThan(TEXTS.length * 8);
+    await expectHarmless(page, "[data-turn]");
+    await page.getByRole("button", { name: "Inspect" }).last().click();
+    const tabs = page.getByRole("region", { name: "Run inspector" }).getByRole("tab");
+    await tabs.first().waitFor();
+    expect(await tabs.count()).toBe(5);
+    for (const tab of await tabs.all()) {
+      await tab.click();
+      await openAll(page, ".page-inspector");
+      await expectHarmless(page, ".page-inspector");
+    }
+    await leave(made);
+  });
+
+  it("do nothing in an answer of any format", async () => {
+    const made = await look("answers");
+    await expectHarmless(made.page, "[data-turn]");
+    await leave(made);
+  });
+
+  it("do nothing in thoughts, nor in the title", async () => {
+    const made = await look("thoughts");
+    await openAll(made.page, "[data-turn]");
+    await expectHarmless(made.page, "[data-turn]");
+    await leave(made);
+  });
+
+  it("do nothing in what is asked, in files, in what is found", async () => {
+    const made = await look("question");
+    const { page } = made;
+    await openAll(page, "[data-turn]");
+    await page.getByRole("button", { name: "Edit arguments" }).click();
+    await expectHarmless(page, "[data-turn]");
+    await page
+      .locator('input[type="file"]')
+      .first()
+      .setInputFiles(
+        TEXTS.slice(0, 5).map((text) => ({ name: `${text}.png`, mimeType: "image/png", buffer: Buffer.from("x") })),
+      );
+    await page.getByRole("searchbox", { name: "Search sessions" }).fill("window");
+    await page.locator(".page-session-snippet").first().waitFor();
+    await expectHarmless(page, ".page-sidebar");
+    await page.getByRole("button", { name: "Knowledge base" }).click();
+    await page.getByRole("searchbox", { name: "Search the documents" }).fill("window");
+    await page.locator(".page-hits li").first().waitFor();
+    await expectHarmless(page, "dialog");
+    await leave(made);
+  });
+});

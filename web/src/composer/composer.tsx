@@ -1,0 +1,153 @@
+/**
+ * Where messages are written: Enter sends, Shift+Enter begins a line, and neither while an input method is at work. Files
+ * come by the button, by pasting, or dropped anywhere on the conversation.
+ */
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffect, useMemo, useRef } from "react";
+import type { SessionView } from "loom-agent/client";
+import { Button, IconButton, useSession, useWords } from "loom-agent/react";
+import { usePage, usePageState } from "../shell/page-context.tsx";
+import { type Draft, NO_DRAFT, NOTHING_WAITS, type WaitingMessage } from "../store/composing.ts";
+import { findLiveRun } from "../store/live-run.ts";
+import type { PageState } from "../store/page-state.ts";
+import { AttachmentChips } from "./attachment-chips.tsx";
+import { COMPOSER_WORDS } from "./composer-words.ts";
+import { Pickers } from "./pickers.tsx";
+import { WaitingList } from "./waiting-list.tsx";
+
+const selectStopping = ({ composing }: PageState): readonly string[] => composing.stopping;
+
+/** The run that is going, by its id. */
+function selectLiveRun(session: SessionView | undefined): string | undefined {
+  const live = findLiveRun(session);
+  return live?.runId ?? live?.key;
+}
+
+export interface ComposerProps {
+  readonly session: string | undefined;
+  /** Who sends wants to see what comes of it. */
+  readonly onSend: () => void;
+}
+
+export function Composer({ session, onSend }: ComposerProps): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const page = usePage();
+  const name = session ?? "";
+  const [selectDraft, selectWaiting] = useMemo(
+    () => [
+      ({ composing }: PageState): Draft => composing.drafts[name] ?? NO_DRAFT,
+      ({ composing }: PageState): readonly WaitingMessage[] => composing.waiting[name] ?? NOTHING_WAITS,
+    ],
+    [name],
+  );
+  const draft = usePageState(selectDraft);
+  const waiting = usePageState(selectWaiting);
+  const stopping = usePageState(selectStopping);
+  const liveRun = useSession(page.receiver, name, selectLiveRun);
+  const picker = useRef<HTMLInputElement>(null);
+  const isLive = liveRun !== undefined;
+  const isUploading = draft.attachments.some(({ blob, error }) => blob === undefined && error === undefined);
+  const hasFile = draft.attachments.some(({ blob }) => blob !== undefined);
+  const isReady = !isUploading && (draft.text.trim() !== "" || hasFile);
+  const isBusy = isLive || waiting.some(({ status }) => status === "queued");
+  const sendLabel = isBusy ? words.queue : words.send;
+  return (
+    <form
+      className="page-composer"
+      aria-label={words.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+        page.sendDraft();
+      }}
+    >
+      <div className="page-composer-column">
+        <WaitingList messages={waiting} />
+        <div className="page-composer-box">
+          <AttachmentChips files={draft.attachments} />
+          <MessageBox name={name} text={draft.text} />
+          <div className="page-composer-row">
+            <IconButton icon="attach" label={words.attach} onClick={() => picker.current?.click()} />
+            <input
+              ref={picker}
+              type="file"
+              multiple
+              hidden
+              onChange={(event) => {
+                page.attach([...(event.target.files ?? [])]);
+                event.target.value = "";
+              }}
+            />
+            <Pickers />
+            <span className="page-composer-buttons">
+              {isLive ? (
+                <Button
+                  icon="stop"
+                  disabled={stopping.includes(liveRun)}
+                  onClick={() => void page.stop()}
+                  aria-keyshortcuts="Escape"
+                >
+                  {stopping.includes(liveRun) ? words.stopping : words.stop}
+                </Button>
+              ) : null}
+              <Button
+                isSubmit
+                icon="send"
+                look="primary"
+                disabled={!isReady}
+                title={isBusy ? words.queueHint : undefined}
+              >
+                {sendLabel}
+              </Button>
+            </span>
+          </div>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+function MessageBox({ name, text }: { readonly name: string; readonly text: string }): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const page = usePage();
+  const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    if (box.current !== null) fitHeight(box.current);
+  }, [text]);
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    // 229: some input methods tell only so that the key was theirs.
+    // oxlint-disable-next-line typescript/no-deprecated
+    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (event.key !== "Enter" || event.shiftKey || isComposing) return;
+    event.preventDefault();
+    event.currentTarget.form?.requestSubmit();
+  };
+  const onPaste = (event: ClipboardEvent): void => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    // What is copied from a table or a text program is a picture of it too; the text is meant.
+    if (event.clipboardData.types.includes("text/plain")) return;
+    event.preventDefault();
+    page.attach(files);
+  };
+  return (
+    <textarea
+      ref={box}
+      id="page-message"
+      className="page-message-box"
+      rows={1}
+      value={text}
+      placeholder={words.placeholder}
+      aria-label={words.message}
+      enterKeyHint="send"
+      onChange={(event) => page.dispatch({ type: "draft/typed", session: name, text: event.target.value })}
+      onKeyDown={onKeyDown}
+      onPaste={onPaste}
+    />
+  );
+}
+
+/** As high as what stands in it; the styles say how high at most. */
+function fitHeight(box: HTMLTextAreaElement): void {
+  box.style.height = "auto";
+  box.style.height = `${box.scrollHeight}px`;
+}

@@ -1,0 +1,105 @@
+/** Who answers: the way of working, and the model. Of the offline model it says what it is. */
+import { type ReactNode, useMemo } from "react";
+import { Badge, Icon, useWords } from "loom-agent/react";
+import { Menu } from "../shell/menu.tsx";
+import { usePage, usePageState } from "../shell/page-context.tsx";
+import { findAgent, listChoices } from "../store/agents.ts";
+import type { PageState } from "../store/page-state.ts";
+import { COMPOSER_WORDS, nameKind } from "./composer-words.ts";
+
+const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
+const selectModels = ({ models }: PageState): PageState["models"] => models;
+const selectKind = ({ settings }: PageState): string | undefined => settings.kind;
+const selectModel = ({ settings }: PageState): string | undefined => settings.model;
+
+export function Pickers(): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const page = usePage();
+  const agents = usePageState(selectAgents);
+  const kind = usePageState(selectKind);
+  const model = usePageState(selectModel);
+  const choices = useMemo(() => listChoices(agents), [agents]);
+  const chosen = findAgent(choices, kind, model);
+  if (chosen === undefined) return null;
+  const named = nameKind(words, chosen.choice);
+  return (
+    <>
+      <Menu
+        label={words.agent(named.label)}
+        side="above"
+        items={choices.map((choice) => ({
+          key: choice.name,
+          ...nameKind(words, choice),
+          isChosen: choice === chosen.choice,
+          onSelect: () => page.dispatch({ type: "agent/chosen", kind: choice.name }),
+        }))}
+      >
+        <Icon name="tree" />
+        <span className="page-picker-name">{named.label}</span>
+      </Menu>
+      <ModelPicker
+        models={chosen.choice.agents.flatMap((agent) => (agent.model === undefined ? [] : [agent.model]))}
+        chosen={chosen.agent.model}
+      />
+    </>
+  );
+}
+
+function ModelPicker({
+  models,
+  chosen,
+}: {
+  readonly models: readonly string[];
+  readonly chosen: string | undefined;
+}): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const page = usePage();
+  const known = usePageState(selectModels);
+  if (chosen === undefined) return null;
+  const isOffline = isOfflineModel(chosen, known);
+  const nameModel = (model: string): string => (isOfflineModel(model, known) ? words.offline : model);
+  return (
+    <Menu
+      label={words.model(nameModel(chosen))}
+      side="above"
+      note={isOffline ? <OfflineNote known={known} /> : undefined}
+      items={models.map((model) => ({
+        key: model,
+        label: nameModel(model),
+        isChosen: model === chosen,
+        onSelect: () => page.dispatch({ type: "model/chosen", model }),
+      }))}
+    >
+      {isOffline ? (
+        <Badge tone="warn">{words.offline}</Badge>
+      ) : (
+        <span className="page-picker-name">{chosen.replace(/^[^/]+\//, "")}</span>
+      )}
+    </Menu>
+  );
+}
+
+function OfflineNote({ known }: { readonly known: PageState["models"] }): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const missing = (known?.providers ?? []).flatMap(({ key_variable, needs_key, has_key }) =>
+    needs_key && !has_key && key_variable !== undefined ? [key_variable] : [],
+  );
+  if (missing.length === 0) return words.noKeys;
+  return (
+    <>
+      {words.offlineText}
+      <ul className="page-keys">
+        {missing.map((name) => (
+          <li key={name}>
+            <code>{name}</code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function isOfflineModel(model: string, known: PageState["models"]): boolean {
+  const provider = model.split("/", 1)[0] ?? "";
+  return known?.providers.some(({ name, is_offline }) => name === provider && is_offline) ?? provider === "offline";
+}

@@ -1,0 +1,66 @@
+/** Files that go up before the message they come with. They belong to a session, which the first of them makes. */
+import { describeFailure } from "../api/api-error.ts";
+import { type Attachment, MAX_ATTACHMENTS, NO_DRAFT } from "../store/composing.ts";
+import type { Kit } from "./kit.ts";
+
+export interface AttachmentEffects {
+  attach(files: readonly File[]): void;
+  removeAttachment(id: string): void;
+}
+
+export function createAttachmentEffects(kit: Kit): AttachmentEffects {
+  const { api, store } = kit;
+  /** Those that are going up; each leaves when it is done. */
+  const uploads = new Map<string, AbortController>();
+
+  const put = async (session: string, id: string, file: File): Promise<void> => {
+    const controller = new AbortController();
+    uploads.set(id, controller);
+    const tell = (told: Partial<Attachment>): void => store.dispatch({ type: "attachment/told", session, id, told });
+    try {
+      const blob = await api.putBlob(session, file, {
+        signal: controller.signal,
+        onProgress: (percent) => tell({ progress: Math.round(percent) }),
+      });
+      tell({ blob, progress: 100 });
+    } catch (error) {
+      tell({ error: describeFailure(error).message });
+    } finally {
+      uploads.delete(id);
+    }
+  };
+
+  return {
+    attach(files) {
+      const { sessions, composing } = store.getSnapshot();
+      const session = sessions.current ?? kit.createId();
+      const held = (composing.drafts[sessions.current ?? ""] ?? NO_DRAFT).attachments.length;
+      const taken = files.slice(0, MAX_ATTACHMENTS - held);
+      if (taken.length < files.length)
+        store.dispatch({ type: "notice/raised", task: "attach", code: "too_many", message: String(MAX_ATTACHMENTS) });
+      if (taken.length === 0) return;
+      if (sessions.current === undefined) {
+        store.dispatch({ type: "draft/moved", from: "", to: session });
+        kit.open(session, { isUnmade: true });
+      }
+      const added = taken.map((file) => ({ id: kit.createId(), file }));
+      store.dispatch({
+        type: "attachments/added",
+        session,
+        files: added.map(({ id, file: { name, size, type } }) => ({
+          id,
+          name,
+          bytes: size,
+          mediaType: type,
+          progress: 0,
+        })),
+      });
+      for (const { id, file } of added) void put(session, id, file);
+    },
+    removeAttachment(id) {
+      uploads.get(id)?.abort();
+      const { current = "" } = store.getSnapshot().sessions;
+      store.dispatch({ type: "attachment/removed", session: current, id });
+    },
+  };
+}

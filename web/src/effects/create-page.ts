@@ -1,0 +1,169 @@
+/** The page without its looks: the store, the receiver, and everything that can be done. One for as long as it is open. */
+import { connect, createLoomReceiver, createWebSocketTransport, type Receiver } from "loom-agent/client";
+import { chooseLanguage, findStage } from "loom-agent/react";
+import { type Api, createApi } from "../api/create-api.ts";
+import { createStore, type ReducerStore } from "../store/create-store.ts";
+import { createPageState, type PageAction, type PageState, reducePage } from "../store/page-state.ts";
+import { keepDrafts, readDrafts } from "../store/kept-drafts.ts";
+import { formatRoute, readRoute } from "../store/route.ts";
+import { type Keeper, keepSettings, readSettings } from "../store/settings.ts";
+import { type AttachmentEffects, createAttachmentEffects } from "./attachment-effects.ts";
+import { Connections } from "./connections.ts";
+import { attempt, createId, type Kit } from "./kit.ts";
+import { createKnowledgeEffects, type KnowledgeEffects } from "./knowledge-effects.ts";
+import { createMessageEffects, type MessageEffects } from "./message-effects.ts";
+import { createSessionEffects, type SessionEffects } from "./session-effects.ts";
+import { watchSession } from "./watch-sessions.ts";
+
+export interface Page extends SessionEffects, MessageEffects, AttachmentEffects, KnowledgeEffects {
+  readonly store: ReducerStore<PageState, PageAction>;
+  readonly receiver: Receiver;
+  readonly api: Api;
+  dispatch(action: PageAction): void;
+  open(session: string | undefined): void;
+}
+
+/** The session that is shown, and those before it that are at hand without loading. */
+const FOLLOWED = 4;
+const HELD = 8;
+/** A page nobody touches keeps trying for hours; it says so all the while. */
+const TRIES = 1000;
+
+export function createPage(): Page {
+  const settings = findKeeper(() => localStorage);
+  const drafts = findKeeper(() => sessionStorage);
+  const store = createStore(
+    reducePage,
+    createPageState(readSettings(settings, chooseLanguage(navigator.languages)), readDrafts(drafts)),
+  );
+  const receiver = createLoomReceiver({ limits: { maxSessions: HELD } });
+  const transport = createWebSocketTransport({ url: formatSocketAddress() });
+  const watches = new Map<string, () => void>();
+  const connections = new Connections({
+    max: FOLLOWED,
+    connect(session) {
+      watches.set(session, watchSession(kit, session, { sessions, findApproval: (turn) => findApproval(turn) }));
+      return connect(receiver, { transport, session, reconnect: { maxAttempts: TRIES } });
+    },
+    onClose(session) {
+      watches.get(session)?.();
+      watches.delete(session);
+      receiver.drop(session);
+    },
+  });
+  const show = (session: string | undefined, isUnmade = false): void => {
+    if (store.getSnapshot().sessions.current === session) return;
+    store.dispatch({ type: "session/opened", session });
+    if (session === undefined) return;
+    connections.get(session);
+    if (!isUnmade) void sessions.loadDetails(session);
+  };
+  const kit: Kit = {
+    api: createApi(),
+    store,
+    receiver,
+    connectionTo: (session) => connections.get(session),
+    disconnect: (session) => connections.close(session),
+    open(session, { isUnmade = false } = {}) {
+      const route = formatRoute(session);
+      if (location.hash !== route) history.pushState(null, "", route);
+      show(session, isUnmade);
+    },
+    createId,
+  };
+  const sessions = createSessionEffects(kit);
+  const followRoute = (): void => show(readRoute(location.hash));
+  addEventListener("popstate", followRoute);
+  addEventListener("hashchange", followRoute);
+  addEventListener("online", () => connections.retryAll());
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState !== "visible") return;
+    sessions.refresh();
+    connections.retryAll();
+    const { current } = store.getSnapshot().sessions;
+    if (current !== undefined && connections.has(current)) void sessions.loadDetails(current);
+  });
+  keepUp(store, settings);
+  followDrafts(store, drafts);
+  followRoute();
+  sessions.refresh();
+  void loadAgents(kit);
+
+  return {
+    store,
+    receiver,
+    api: kit.api,
+    dispatch: (action) => store.dispatch(action),
+    open: (session) => kit.open(session),
+    ...sessions,
+    ...createMessageEffects(kit),
+    ...createAttachmentEffects(kit),
+    ...createKnowledgeEffects(kit),
+  };
+}
+
+function findApproval(turn: Parameters<typeof findStage>[0]): string | undefined {
+  const stage = findStage(turn);
+  return stage?.kind === "approval" ? stage.tool : undefined;
+}
+
+async function loadAgents(kit: Kit): Promise<void> {
+  const told = await attempt(kit, "agents", () => Promise.all([kit.api.listAgents(), kit.api.listModels()]));
+  if (told === undefined) return;
+  const [{ agents }, models] = told;
+  kit.store.dispatch({ type: "agents/told", agents });
+  kit.store.dispatch({ type: "models/told", models });
+}
+
+/** What is set is kept, and holds for the document. */
+function keepUp(store: ReducerStore<PageState, PageAction>, keeper: Keeper | undefined): void {
+  const apply = (): void => {
+    const { language, theme } = store.getSnapshot().settings;
+    const { documentElement } = document;
+    documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    if (theme === "system") delete documentElement.dataset["theme"];
+    else documentElement.dataset["theme"] = theme;
+  };
+  let { settings } = store.getSnapshot();
+  apply();
+  store.subscribe(() => {
+    const now = store.getSnapshot().settings;
+    if (now === settings) return;
+    settings = now;
+    apply();
+    keepSettings(keeper, now);
+  });
+}
+
+/** In a pause of typing. */
+const DRAFTS_MS = 400;
+
+function followDrafts(store: ReducerStore<PageState, PageAction>, keeper: Keeper | undefined): void {
+  let { drafts } = store.getSnapshot().composing;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const keep = (): void => keepDrafts(keeper, drafts);
+  store.subscribe(() => {
+    const now = store.getSnapshot().composing.drafts;
+    if (now === drafts) return;
+    drafts = now;
+    clearTimeout(timer);
+    timer = setTimeout(keep, DRAFTS_MS);
+  });
+  addEventListener("pagehide", keep);
+}
+
+/** Some browsers refuse even to be asked. */
+function findKeeper(find: () => Keeper): Keeper | undefined {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
+}
+
+function formatSocketAddress(): string {
+  const url = new URL("./v1/ws", document.baseURI);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.hash = "";
+  return url.href;
+}

@@ -1,0 +1,94 @@
+/** What is done with the knowledge base. Files go up one after the other: each is read and indexed as it comes. */
+import { describeFailure } from "../api/api-error.ts";
+import { attempt, type Kit } from "./kit.ts";
+
+export interface KnowledgeEffects {
+  loadKnowledge(): Promise<void>;
+  loadMoreKnowledge(): Promise<void>;
+  addKnowledge(files: readonly File[]): void;
+  searchKnowledge(query: string): void;
+  deleteKnowledge(document: string): Promise<void>;
+}
+
+const TYPING_MS = 200;
+/** At once; the others are told to come again. */
+const MAX_FILES = 100;
+
+export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
+  const { api, store } = kit;
+  const line: { readonly id: string; readonly file: File }[] = [];
+  let isSending = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let searching = new AbortController();
+
+  const load = async (after?: string): Promise<void> => {
+    store.dispatch({ type: "knowledge/asked" });
+    try {
+      store.dispatch({ type: "knowledge/listed", page: await api.listKnowledge(after), isMore: after !== undefined });
+    } catch (error) {
+      store.dispatch({ type: "knowledge/failed", error: describeFailure(error).message });
+    }
+  };
+
+  const sendAll = async (): Promise<void> => {
+    if (isSending) return;
+    isSending = true;
+    for (let next = line.shift(); next !== undefined; next = line.shift()) {
+      const { id, file } = next;
+      store.dispatch({ type: "upload/told", id, told: { status: "sending" } });
+      try {
+        await api.addKnowledge(file, {
+          onProgress: (percent) => store.dispatch({ type: "upload/told", id, told: { progress: Math.round(percent) } }),
+        });
+        store.dispatch({ type: "upload/told", id, told: { status: "done", progress: 100 } });
+      } catch (error) {
+        const { message } = describeFailure(error);
+        store.dispatch({ type: "upload/told", id, told: { status: "failed", error: message } });
+      }
+    }
+    isSending = false;
+    await load();
+  };
+
+  const find = async (query: string): Promise<void> => {
+    searching = new AbortController();
+    const { signal } = searching;
+    try {
+      const { hits } = await api.searchKnowledge(query.trim(), signal);
+      store.dispatch({ type: "knowledge/found", query, hits });
+    } catch {
+      if (!signal.aborted) store.dispatch({ type: "knowledge/search-failed", query });
+    }
+  };
+
+  return {
+    loadKnowledge: () => load(),
+    async loadMoreKnowledge() {
+      const { next } = store.getSnapshot().knowledge;
+      if (next !== undefined) await load(next);
+    },
+    addKnowledge(files) {
+      const taken = files.slice(0, MAX_FILES - line.length).map((file) => ({ id: kit.createId(), file }));
+      store.dispatch({ type: "uploads/cleared" });
+      store.dispatch({
+        type: "uploads/added",
+        uploads: taken.map(({ id, file }) => ({ id, name: file.name, progress: 0, status: "waiting" })),
+      });
+      line.push(...taken);
+      void sendAll();
+    },
+    searchKnowledge(query) {
+      clearTimeout(timer);
+      searching.abort();
+      store.dispatch({ type: "knowledge/typed", query });
+      if (query.trim() !== "") timer = setTimeout(() => void find(query), TYPING_MS);
+    },
+    async deleteKnowledge(document) {
+      const isDone = await attempt(kit, "knowledge", async () => {
+        await api.deleteKnowledge(document);
+        return true;
+      });
+      if (isDone === true) store.dispatch({ type: "knowledge/deleted", document });
+    },
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * What is said in sessions: messages, and what is asked of their runs. A message is on the page from the moment it is
+ * sent; it leaves the list of those that wait when its run is seen, is withdrawn, or is given up.
+ */
+import type { CommandOutcome, TurnView } from "loom-agent/client";
+import type { ApprovalAnswer, TodoChange } from "loom-agent/react";
+import { findAgent, listChoices } from "../store/agents.ts";
+import { type MessageFile, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
+import type { PageState, Task } from "../store/page-state.ts";
+import { attempt, type Kit } from "./kit.ts";
+
+export interface MessageEffects {
+  /** What stands in the composer of the session that is shown. */
+  sendDraft(): void;
+  /** To the session that is shown, answered by this way of working. */
+  sendPrompt(text: string, choice: string): void;
+  /** A waiting message that did not arrive, once more: it is the same message. */
+  resend(message: WaitingMessage): void;
+  withdraw(message: WaitingMessage): Promise<void>;
+  /** The run that is going. */
+  stop(): Promise<void>;
+  retryTurn(turn: TurnView): void;
+  editTurn(turn: TurnView, text: string): Promise<void>;
+  approve(answer: ApprovalAnswer): Promise<CommandOutcome>;
+  changeTodo(change: TodoChange): Promise<CommandOutcome>;
+  /** The stream of the session that is shown, at once. */
+  retryStream(): void;
+}
+
+/** A run that has begun is seen within this; if not, it is the stream that has trouble, and says so. */
+const SEEN_MS = 3000;
+
+const NO_SESSION: CommandOutcome = { kind: "refused", code: "unknown_session", message: "no session is open" };
+
+export function createMessageEffects(kit: Kit): MessageEffects {
+  const { store } = kit;
+
+  const deliver = async (session: string, message: WaitingMessage): Promise<void> => {
+    const { commandId, runId, text, agent, files } = message;
+    const outcome = await kit.connectionTo(session).run({
+      id: commandId,
+      message: text,
+      run_id: runId,
+      when_busy: "enqueue",
+      ...(agent === undefined ? {} : { agent }),
+      ...(files.length === 0 ? {} : { attachments: files }),
+    });
+    const tell = (status: WaitingMessage["status"], error?: string): void =>
+      store.dispatch({ type: "message/told", session, runId, status, ...(error === undefined ? {} : { error }) });
+    if (outcome.kind === "accepted") tell("queued");
+    else if (outcome.kind === "done")
+      setTimeout(() => store.dispatch({ type: "message/gone", session, runIds: [runId] }), SEEN_MS);
+    else tell("failed", outcome.message);
+  };
+
+  const send = (
+    session: string,
+    { text, files, agent }: { readonly text: string; readonly files: readonly MessageFile[]; readonly agent?: string },
+    clearsDraft: boolean,
+  ): void => {
+    const message: WaitingMessage = {
+      commandId: kit.createId(),
+      runId: kit.createId(),
+      text,
+      ...(agent === undefined ? {} : { agent }),
+      files,
+      status: "sending",
+    };
+    store.dispatch({ type: "message/sent", session, message, clearsDraft });
+    kit.open(session, { isUnmade: true });
+    void deliver(session, message);
+  };
+
+  const current = (): string | undefined => store.getSnapshot().sessions.current;
+  const trouble = (task: Task, outcome: CommandOutcome): void => {
+    if (outcome.kind === "refused" || outcome.kind === "lost")
+      store.dispatch({ type: "notice/raised", task, code: outcome.code, message: outcome.message });
+  };
+
+  return {
+    sendDraft() {
+      const state = store.getSnapshot();
+      const { current: session } = state.sessions;
+      const draft = state.composing.drafts[session ?? ""] ?? NO_DRAFT;
+      const blobs = draft.attachments.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
+      // What is still going up would be lost.
+      if (blobs.length < draft.attachments.filter(({ error }) => error === undefined).length) return;
+      if (draft.text.trim() === "" && blobs.length === 0) return;
+      const files = blobs.map(({ blob_id, name }) => ({ blob_id, ...(name === undefined ? {} : { name }) }));
+      const made = session ?? kit.createId();
+      if (session === undefined) store.dispatch({ type: "draft/moved", from: "", to: made });
+      send(made, { text: draft.text, files, ...nameAgent(state) }, true);
+    },
+    sendPrompt(text, choice) {
+      send(current() ?? kit.createId(), { text, files: [], ...nameAgent(store.getSnapshot(), choice) }, false);
+    },
+    resend(message) {
+      const session = current();
+      if (session === undefined) return;
+      const { error: _error, ...again } = message;
+      store.dispatch({ type: "message/sent", session, message: { ...again, status: "sending" }, clearsDraft: false });
+      void deliver(session, again);
+    },
+    async withdraw({ runId, status }) {
+      const session = current();
+      if (session === undefined) return;
+      if (status === "failed") {
+        store.dispatch({ type: "message/gone", session, runIds: [runId] });
+        return;
+      }
+      store.dispatch({ type: "message/told", session, runId, status: "withdrawing" });
+      const outcome = await kit.connectionTo(session).cancel({ run_id: runId });
+      trouble("withdraw", outcome);
+      if (outcome.kind === "done") store.dispatch({ type: "message/gone", session, runIds: [runId] });
+      else store.dispatch({ type: "message/told", session, runId, status: "queued" });
+    },
+    async stop() {
+      const session = current();
+      if (session === undefined) return;
+      const turns = kit.receiver.session(session).getSnapshot()?.turns;
+      const latest = turns?.at(-1);
+      if (latest?.status !== "running" || latest.runId === undefined) return;
+      const { runId } = latest;
+      if (store.getSnapshot().composing.stopping.includes(runId)) return;
+      store.dispatch({ type: "run/stopping", runId });
+      const outcome = await kit.connectionTo(session).cancel({ run_id: runId });
+      if (outcome.kind === "done" || outcome.kind === "accepted") return;
+      trouble("stop", outcome);
+      store.dispatch({ type: "run/stopped", runId });
+    },
+    retryTurn(turn) {
+      const session = current();
+      if (session !== undefined) send(session, readAsked(turn), false);
+    },
+    async editTurn(turn, text) {
+      const session = current();
+      const { runId } = turn;
+      if (session === undefined || runId === undefined) return;
+      const made = await attempt(kit, "edit", () => kit.api.forkBefore(session, runId, kit.createId()));
+      if (made !== undefined) send(made.session_id, { ...readAsked(turn), text }, false);
+    },
+    async approve({ callId, runId, decision, arguments: given, reason }) {
+      const session = current();
+      if (session === undefined) return NO_SESSION;
+      return kit.connectionTo(session).approve({
+        call_id: callId,
+        decision,
+        ...(runId === undefined ? {} : { run_id: runId }),
+        ...(given === undefined ? {} : { arguments: given }),
+        ...(reason === undefined ? {} : { reason }),
+      });
+    },
+    async changeTodo({ listId, itemId, completed }) {
+      const session = current();
+      if (session === undefined) return NO_SESSION;
+      return kit.connectionTo(session).todo({ list_id: listId, item_id: itemId, completed });
+    },
+    retryStream() {
+      const session = current();
+      if (session !== undefined) kit.connectionTo(session).retry();
+    },
+  };
+}
+
+/** As it was chosen in the composer, or by this way of working and the model chosen there. */
+function nameAgent({ agents, settings }: PageState, choice = settings.kind): { readonly agent?: string } {
+  const chosen = findAgent(listChoices(agents), choice, settings.model);
+  return chosen === undefined ? {} : { agent: chosen.agent.name };
+}
+
+/** What the user asked of a run, to be asked again. */
+function readAsked(turn: TurnView): {
+  readonly text: string;
+  readonly files: readonly MessageFile[];
+  readonly agent?: string;
+} {
+  const asked = turn.messages.find(({ role }) => role === "user");
+  const files = (asked?.attachments ?? []).map(({ blob_id, name }) => ({
+    blob_id,
+    ...(name === undefined ? {} : { name }),
+  }));
+  return { text: asked?.mainContent ?? "", files, ...(turn.agent === undefined ? {} : { agent: turn.agent }) };
+}

@@ -1,0 +1,120 @@
+// What the page learns from the sessions it follows, and how many those are.
+import { describe, expect, it } from "vitest";
+import type { Connection } from "loom-agent/client";
+import { Connections } from "./connections.ts";
+import { createFakeKit, createTurn } from "./fake-kit.testing.ts";
+import { watchSession } from "./watch-sessions.ts";
+
+function setUp() {
+  const kit = createFakeKit();
+  const told: string[] = [];
+  const sessions = {
+    refresh: () => void told.push("refresh"),
+    loadDetails: async (session: string) => void told.push(session),
+  };
+  let approval: string | undefined;
+  const stop = watchSession(kit, "s", { sessions, findApproval: () => approval });
+  const setApproval = (tool: string | undefined): void => {
+    approval = tool;
+  };
+  return { kit, told, stop, setApproval, said: () => kit.store.getSnapshot().announcement };
+}
+
+describe("watchSession", () => {
+  it("says that an answer is complete, not what it says", () => {
+    const { kit, told, said } = setUp();
+    kit.open("s");
+    kit.show("s", [createTurn({ runId: "r" })]);
+    expect([said(), kit.store.getSnapshot().sessions.live, told]).toEqual([undefined, ["s"], ["refresh", "s"]]);
+    for (let token = 0; token < 5; token++) kit.show("s", [createTurn({ runId: "r" })]);
+    expect([said(), told.length]).toEqual([undefined, 2]);
+    kit.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    expect(said()).toMatchObject({ count: 1, what: "complete" });
+    expect([kit.store.getSnapshot().sessions.live, told.length]).toEqual([[], 4]);
+  });
+
+  it("says nothing of what is only loaded, nor of sessions that are not shown", () => {
+    const { kit, told, said } = setUp();
+    kit.open("s");
+    const rest = { created_at: 0, updated_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "" };
+    kit.store.dispatch({ type: "session/told", session: { session_id: "s", ...rest } });
+    kit.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    expect([said(), told]).toEqual([undefined, []]);
+    kit.open("other");
+    kit.show("s", [createTurn({ runId: "r2" })]);
+    kit.show("s", [createTurn({ runId: "r2", status: "error", reason: "no" })]);
+    expect(said()).toBeUndefined();
+  });
+
+  it("says what waits for approval, once, and why a run failed", () => {
+    const { kit, said, setApproval } = setUp();
+    kit.open("s");
+    setApproval("write_file");
+    kit.show("s", [createTurn({ runId: "r" })]);
+    kit.show("s", [createTurn({ runId: "r" })]);
+    expect(said()).toEqual({ count: 1, what: "approval", detail: "write_file" });
+    setApproval(undefined);
+    kit.show("s", [createTurn({ runId: "r", status: "error", reason: "the model is gone" })]);
+    expect(said()).toEqual({ count: 2, what: "error", detail: "the model is gone" });
+  });
+
+  it("takes a message off the list when its run is there, and ends a stop", () => {
+    const { kit } = setUp();
+    const message = { commandId: "c", runId: "r", text: "", files: [], status: "sending" } as const;
+    kit.store.dispatch({ type: "message/sent", session: "s", message, clearsDraft: false });
+    kit.store.dispatch({ type: "run/stopping", runId: "r" });
+    kit.show("s", [createTurn({ runId: "r" }), createTurn({ runId: "r2" })]);
+    expect(kit.store.getSnapshot().composing.waiting).toEqual({});
+    kit.show("s", [createTurn({ runId: "r", status: "cancelled" })]);
+    expect(kit.store.getSnapshot().composing.stopping).toEqual([]);
+  });
+
+  it("says and lists what was over before it was seen to go", () => {
+    const { kit, told, said } = setUp();
+    const message = { commandId: "c", runId: "r", text: "", files: [], status: "sending" } as const;
+    kit.open("s");
+    kit.store.dispatch({ type: "message/sent", session: "s", message, clearsDraft: false });
+    kit.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    expect([said()?.what, told]).toEqual(["complete", ["refresh", "s"]]);
+  });
+
+  it("waits no more for a run that nobody brings", () => {
+    const { kit, said } = setUp();
+    kit.open("s");
+    kit.show("s", [createTurn({ runId: "r" })]);
+    kit.show("s", [createTurn({ runId: "r" })], "failed");
+    expect([said(), kit.store.getSnapshot().sessions.live]).toEqual([undefined, []]);
+  });
+
+  it("looks no more when it is stopped", () => {
+    const { kit, stop } = setUp();
+    kit.show("s", [createTurn({ runId: "r" })]);
+    stop();
+    expect(kit.store.getSnapshot().sessions.live).toEqual([]);
+    kit.show("s", [createTurn({ runId: "r2" })]);
+    expect(kit.store.getSnapshot().sessions.live).toEqual([]);
+  });
+});
+
+describe("Connections", () => {
+  it("keeps those that were asked for last", () => {
+    const closed: string[] = [];
+    const made: string[] = [];
+    const connections = new Connections({
+      max: 2,
+      connect(session) {
+        made.push(session);
+        return { close: () => void closed.push(`${session}!`) } as unknown as Connection;
+      },
+      onClose: (session) => void closed.push(session),
+    });
+    for (const session of ["a", "b", "a", "c"]) connections.get(session);
+    expect([made, closed]).toEqual([
+      ["a", "b", "c"],
+      ["b!", "b"],
+    ]);
+    connections.close("gone");
+    connections.close("a");
+    expect([connections.has("a"), connections.has("c")]).toEqual([false, true]);
+  });
+});

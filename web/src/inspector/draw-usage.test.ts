@@ -1,0 +1,21 @@
+// Tokens along a run, drawn.
+import { describe, expect, it } from "vitest";
+import { drawUsage } from "./draw-usage.ts";
+
+describe("the drawing of tokens", () => {
+  it("rises to the whole, and has no more steps than can be seen", () => {
+    expect(drawUsage([], 10)).toBe("");
+    const step = { callId: undefined, prompt: 1, completion: 1, total: 2 };
+    expect(
+      drawUsage(
+        [
+          { ...step, frame: 4, sum: 2 },
+          { ...step, frame: 9, sum: 4 },
+        ],
+        10,
+      ),
+    ).toBe("M0 100H50.00V52.00H100.00V4.00H100V100Z");
+    const many = Array.from({ length: 5000 }, (_, i) => ({ ...step, frame: i, sum: (i + 1) * 2 }));
+    expect(drawUsage(many, 5000).split("H").length).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,16 @@
+// Lists that were there before a run.
+import { describe, expect, it } from "vitest";
+import { findEarlierLists } from "./find-earlier-lists.ts";
+
+describe("lists of earlier runs", () => {
+  it("are those that neither this run nor a later one has made", () => {
+    const todo = (listId: string) => ({ parts: [{ type: "todo", key: "1", listId }] });
+    const session = {
+      todoLists: ["a", "b", "c"].map((listId) => ({ listId, items: [] })),
+      turns: ["a", "b", "c"].map((key) => ({ key, messages: [todo(key)] })),
+    } as never;
+    const find = (key: string): string[] => findEarlierLists(session, key).map(({ listId }) => listId);
+    expect([find("a"), find("b"), find("c"), find("x")]).toEqual([[], ["a"], ["a", "b"], []]);
+    expect(findEarlierLists(undefined, "a")).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+// JSON laid out and cut into tokens.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { layOutJson, readJsonTokens } from "./json-tokens.ts";
+
+describe("JSON for people", () => {
+  it("is the same text in tokens", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(200), (json, limit) => {
+        const text = layOutJson(json);
+        const { tokens, hidden } = readJsonTokens(text, limit);
+        expect(tokens.map((token) => token.text).join("")).toBe(text.slice(0, limit));
+        expect(hidden).toBe(Math.max(0, text.length - limit));
+      }),
+    );
+  });
+
+  it("tells keys from strings, and leaves what is no JSON", () => {
+    const { tokens } = readJsonTokens('{"a\\"": "b", "n": -1.5e3, "t": [true, null]}');
+    expect(tokens.filter(({ kind }) => kind !== "plain").map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      'key "a\\""',
+      'string "b"',
+      'key "n"',
+      "number -1.5e3",
+      'key "t"',
+      "word true",
+      "word null",
+    ]);
+    expect(layOutJson("[DONE")).toBe("[DONE");
+  });
+
+  it("is not slow for a string that never ends", () => {
+    const begun = performance.now();
+    readJsonTokens(`"${"\\".repeat(99_999)}`);
+    expect(performance.now() - begun).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,37 @@
+/** How the reading of a run's frames stands: going on, failed, or more than could be kept. */
+import type { ReactNode } from "react";
+import { Badge, Button, formatNumber, Spinner, useUi, useWords } from "loom-agent/react";
+import { INSPECTOR_WORDS } from "./inspector-words.ts";
+import type { ReadingStatus } from "./record-run.ts";
+
+export interface ReadingNoteProps {
+  readonly view: { readonly status: ReadingStatus; readonly error: string | undefined; readonly omitted: number };
+  /** The run goes on; otherwise what is read is the past. */
+  readonly isLive: boolean;
+  readonly retry: () => void;
+}
+
+export function ReadingNote({ view, isLive, retry }: ReadingNoteProps): ReactNode {
+  const words = useWords(INSPECTOR_WORDS);
+  const { language } = useUi();
+  const { status, error, omitted } = view;
+  return (
+    <span className="page-inspector-reading">
+      {status === "reading" ? (
+        <Badge tone="busy">
+          <Spinner />
+          {isLive ? words.live : words.reading}
+        </Badge>
+      ) : null}
+      {status === "failed" ? (
+        <>
+          <Badge tone="bad">{words.failed(error ?? "")}</Badge>
+          <Button icon="retry" onClick={retry}>
+            {words.tryAgain}
+          </Button>
+        </>
+      ) : null}
+      {omitted > 0 ? <Badge tone="warn">{words.omitted(formatNumber(omitted, language))}</Badge> : null}
+    </span>
+  );
+}

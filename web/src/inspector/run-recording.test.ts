@@ -1,0 +1,252 @@
+// A run is recorded frame by frame: each element is found by the frame that made it, and the run is played to any frame.
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { createLoomReceiver, type TurnView } from "loom-agent/client";
+import type { JsonObject } from "loom-agent/protocol";
+import type { ElementPlace } from "loom-agent/react";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Replay } from "./replay.ts";
+import { createLongRun } from "../../../test/page/long-run.ts";
+import { RunRecording } from "./run-recording.ts";
+
+const RUNS = new URL("../../../spec/vectors/runs/", import.meta.url);
+
+interface Golden {
+  readonly name: string;
+  readonly session: string;
+  readonly runId: string;
+  readonly texts: readonly string[];
+}
+
+/** Every run of the golden streams that has a name, each with its whole stream around it. */
+const GOLDEN = readdirSync(RUNS).flatMap((file): Golden[] => {
+  const vector = JSON.parse(readFileSync(new URL(file, RUNS), "utf8")) as {
+    readonly name: string;
+    readonly dialect: string;
+    readonly frames: readonly JsonObject[];
+  };
+  if (vector.dialect !== "loom") return [];
+  const texts = vector.frames.map((frame) => JSON.stringify(frame));
+  return vector.frames.flatMap(({ type, run_id, session_id }) =>
+    type === "run_start" && typeof run_id === "string" && typeof session_id === "string"
+      ? [{ name: `${vector.name} ${run_id}`, session: session_id, runId: run_id, texts }]
+      : [],
+  );
+});
+
+function record({ session, runId, texts }: Omit<Golden, "name">): RunRecording {
+  const recording = new RunRecording({ session, runId, turnKey: runId });
+  for (const text of texts) recording.add({ text });
+  recording.setStatus("whole");
+  return recording;
+}
+
+/** The run after no frame, after one, and so on to the last, by a receiver that is fed the texts. */
+function receiveAll({ session, runId, texts }: Omit<Golden, "name">): (TurnView | undefined)[] {
+  const receiver = createLoomReceiver({ notify: "sync" });
+  const source = receiver.open({ dialect: "loom", session });
+  const views = texts.map((text) => {
+    source.push(text);
+    const view = receiver.session(session).getSnapshot();
+    return view?.turns.find((turn) => turn.runId === runId);
+  });
+  return [undefined, ...views];
+}
+
+function play(replay: Replay, { session, runId }: Omit<Golden, "name">, position: number): TurnView | undefined {
+  const view = replay.goTo(position).session(session).getSnapshot();
+  return view?.turns.find((turn) => turn.runId === runId);
+}
+
+/** Every element of a turn that the page can point to. */
+function listPlaces(turn: TurnView | undefined): Pick<ElementPlace, "kind" | "key">[] {
+  if (turn === undefined) return [];
+  const message = turn.messages.at(-1);
+  return [
+    { kind: "turn", key: "" },
+    ...(message?.role === "assistant" ? message.parts.map(({ key }) => ({ kind: "part" as const, key })) : []),
+    ...turn.nodes.map(({ key }) => ({ kind: "node" as const, key })),
+    ...(turn.tree?.thoughts ?? []).map(({ id }) => ({ kind: "thought" as const, key: id })),
+    ...(turn.graph?.nodes ?? []).map(({ id }) => ({ kind: "graph-node" as const, key: id })),
+  ];
+}
+
+describe.each(GOLDEN)("the golden run $name", (golden) => {
+  const recording = record(golden);
+  const received = receiveAll(golden);
+  const { length } = golden.texts;
+
+  it("is played to each of its frames as a receiver shows it there", () => {
+    const replay = new Replay(recording);
+    for (let position = 0; position <= length; position++)
+      expect(play(replay, golden, position)).toEqual(received[position]);
+    expect(recording.getSnapshot().turn).toEqual(received[length]);
+  });
+
+  it("knows the frame that made each element: it is there after it, and was not before", () => {
+    const seen = received.map((turn) => new Set(listPlaces(turn).map(({ kind, key }) => `${kind}:${key}`)));
+    for (const place of listPlaces(received[length])) {
+      const frame = recording.index.findFrame(place) ?? -1;
+      const name = `${place.kind}:${place.key}`;
+      expect([name, seen[frame]?.has(name), seen[frame + 1]?.has(name)]).toEqual([name, false, true]);
+    }
+  });
+
+  it("says of a frame no element that a later one made", () => {
+    for (let i = 0; i < length; i++) {
+      const place = recording.frameAt(i)?.place;
+      if (place === undefined) continue;
+      expect(place.turn).toBe(golden.runId);
+      expect(recording.index.findFrame(place)).toBeLessThanOrEqual(i);
+    }
+  });
+
+  it("has one place for each tool, model call, checkpoint and compression", () => {
+    const { turn } = recording.getSnapshot();
+    const { tools, calls, checkpoints, compressions } = recording.index;
+    expect(tools.map(({ partKey }) => partKey)).toEqual(
+      turn?.messages.at(-1)?.parts.flatMap((part) => (part.type === "tool" ? [part.key] : [])),
+    );
+    expect([calls.length, checkpoints.length, compressions.length]).toEqual([
+      turn?.modelCalls.length,
+      turn?.checkpoints.length,
+      turn?.compressions.length,
+    ]);
+    if (turn !== undefined && recording.usage.length > 0)
+      expect(recording.usage.at(-1)?.sum).toBe(turn.usage.totalTokens);
+  });
+});
+
+describe("playing", () => {
+  it("comes to the same wherever it comes from", () => {
+    const golden = GOLDEN.find(({ name }) => name.startsWith("agent-tot-backtrack")) as Golden;
+    const recording = record(golden);
+    const received = receiveAll(golden);
+    fc.assert(
+      fc.property(fc.array(fc.nat(golden.texts.length + 3), { minLength: 1, maxLength: 6 }), (positions) => {
+        const replay = new Replay(recording);
+        for (const position of positions) {
+          const reached = Math.min(position, golden.texts.length);
+          expect(play(replay, golden, position)).toEqual(received[reached]);
+          expect(replay.position).toBe(reached);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("keeps the receiver forward, and takes another back", () => {
+    const replay = new Replay(record(createLongRun(50)));
+    const first = replay.goTo(10);
+    expect(replay.goTo(30)).toBe(first);
+    expect(replay.goTo(9)).not.toBe(first);
+  });
+});
+
+describe("a recording", () => {
+  it("names what a frame is about", () => {
+    const run = createLongRun(60);
+    const recording = record(run);
+    const kinds = new Map<string, Set<string | undefined>>();
+    for (let i = 0; i < recording.count; i++) {
+      const { type, place } = recording.frameAt(i) ?? {};
+      kinds.set(type ?? "", (kinds.get(type ?? "") ?? new Set()).add(place?.kind));
+    }
+    expect(Object.fromEntries([...kinds].map(([type, found]) => [type, [...found]]))).toEqual({
+      run_start: ["turn"],
+      node_enter: ["node"],
+      node_exit: ["node"],
+      llm_start: [undefined],
+      llm_end: [undefined],
+      usage: [undefined],
+      reasoning_chunk: ["part"],
+      message_chunk: ["part"],
+      tool_call: ["part"],
+      tool_start: ["part"],
+      tool_end: ["part"],
+      run_end: [undefined],
+      reply: ["turn"],
+    });
+  });
+
+  it("works with twenty thousand frames", () => {
+    const run = createLongRun(20_000);
+    const recording = record(run);
+    expect(recording.count).toBe(20_000);
+    const replay = new Replay(recording);
+    for (const position of [20_000, 19_999, 10_000, 10_001, 3, 20_000])
+      expect(play(replay, run, position)?.status).toBe(position === 20_000 ? "completed" : "running");
+    expect(recording.findUsage(19_999)).toBe(recording.usage.at(-1));
+    expect(recording.findUsage(0)).toBeUndefined();
+  });
+
+  it("is not held up by a frame that is missing", () => {
+    const run = createLongRun(40);
+    const holed = { ...run, texts: run.texts.filter((_, i) => i !== 7) };
+    expect(record(holed).getSnapshot().turn?.status).toBe("completed");
+  });
+
+  it("keeps a frame that cannot be read, and goes on", () => {
+    const { texts, ...run } = createLongRun(20);
+    const recording = record({ ...run, texts: [...texts.slice(0, 5), "no frame", ...texts.slice(5)] });
+    expect(recording.frameAt(5)).toEqual({ text: "no frame", record: undefined, type: "", place: undefined });
+    expect(recording.getSnapshot()).toMatchObject({ count: 21, turn: { status: "completed" } });
+  });
+
+  it.each([{ maxFrames: 10 }, { maxCharacters: 1300 }])("keeps what fits, without a hole: %o", (limits) => {
+    const { session, runId, texts } = createLongRun(40);
+    const recording = new RunRecording({ session, runId, turnKey: runId, limits });
+    for (const text of texts) recording.add({ text });
+    recording.flush();
+    const { count, omitted, turn } = recording.getSnapshot();
+    expect(count).toBeLessThanOrEqual(10);
+    expect(count + omitted).toBe(40);
+    expect(turn).toEqual(receiveAll({ session, runId, texts })[count]);
+  });
+
+  it("says where to go on: the cursor that came, or the number of the record", () => {
+    const { session, runId, texts } = createLongRun(3);
+    const recording = new RunRecording({ session, runId, turnKey: runId });
+    expect(recording.cursor).toBeUndefined();
+    recording.add({ text: texts[0] as string });
+    expect(recording.cursor).toBe("101");
+    recording.add({ text: texts[1] as string, cursor: "1.abc.102" });
+    expect(recording.cursor).toBe("1.abc.102");
+  });
+
+  it("counts parts as the page does, where a list of an earlier run is written again", () => {
+    const items = [{ id: "i", text: "do", completed: false }];
+    const frames = [
+      { type: "run_start", run_id: "a", contiguous: true },
+      { type: "todo_list", run_id: "a", list_id: "l", items },
+      { type: "reply", run_id: "a", reply: "one" },
+      { type: "run_start", run_id: "b", contiguous: true },
+      { type: "todo_list", run_id: "b", list_id: "l", items },
+      { type: "reply", run_id: "b", reply: "two" },
+    ].map((frame, i) => JSON.stringify({ session_id: "s", event_id: i + 1, ...frame }));
+    const page = receiveAll({ session: "s", runId: "b", texts: frames })[6];
+    const earlierLists = [{ listId: "l", items }];
+    const recording = new RunRecording({ session: "s", runId: "b", turnKey: "b", earlierLists });
+    for (const text of frames.slice(3)) recording.add({ text });
+    recording.flush();
+    expect(recording.getSnapshot().turn).toEqual(page);
+    expect(play(new Replay(recording), { session: "s", runId: "b", texts: frames }, 3)).toEqual(page);
+  });
+
+  it("tells its listeners of many frames at once", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { session, runId, texts } = createLongRun(30);
+    const recording = new RunRecording({ session, runId, turnKey: runId });
+    let told = 0;
+    const unsubscribe = recording.subscribe(() => told++);
+    const before = recording.getSnapshot();
+    for (const text of texts) recording.add({ text });
+    expect([told, recording.getSnapshot()]).toEqual([0, before]);
+    vi.advanceTimersByTime(120);
+    expect([told, recording.getSnapshot().count]).toEqual([1, 30]);
+    unsubscribe();
+    recording.setStatus("whole");
+    expect([told, recording.getSnapshot().status]).toEqual([1, "whole"]);
+  });
+});

@@ -1,0 +1,162 @@
+/** The run on an axis of time: a bar for each node run, tool and model call, and a line where one looks. */
+import { type ReactNode, useMemo } from "react";
+import { Icon, type IconName, type Language, useUi, useWords } from "loom-agent/react";
+import { formatSpan } from "./format-offset.ts";
+import { INSPECTOR_WORDS } from "./inspector-words.ts";
+import { RowList } from "./row-list.tsx";
+import type { RecordingView, RunRecording } from "./run-recording.ts";
+import { findExtent, makeTicks, makeTimeline, type TimelineRow } from "./timeline.ts";
+
+export interface TimelineViewProps {
+  readonly recording: RunRecording;
+  readonly view: RecordingView;
+  readonly turnKey: string;
+  /** The frame one looks at; -1 before the first. */
+  readonly frame: number;
+  readonly onSelect: (frame: number) => void;
+}
+
+const ICONS: { readonly [K in TimelineRow["kind"]]: IconName } = {
+  run: "inspect",
+  node: "fork",
+  tool: "tool",
+  call: "think",
+};
+const MOST_TICKS = 4;
+
+export function TimelineView({ recording, view, turnKey, frame, onSelect }: TimelineViewProps): ReactNode {
+  const words = useWords(INSPECTOR_WORDS);
+  const { language } = useUi();
+  const rows = useRows(recording, view, turnKey);
+  const lastTime = recording.timeAt(view.count - 1) ?? 0;
+  const extent = useMemo(() => findExtent(rows, lastTime), [rows, lastTime]);
+  const now = recording.timeAt(frame);
+  const share = (ms: number): string => `${Math.max(0, Math.min(100, (ms / extent) * 100))}%`;
+  // The latest that had begun where one looks.
+  const selected = useMemo(() => findSelected(rows, frame), [rows, frame]);
+  if (view.turn === undefined) return null;
+  return (
+    <div className="page-inspector-timeline">
+      <div className="page-inspector-timeline-head" aria-hidden="true">
+        <span />
+        <span className="page-inspector-timeline-axis">
+          {makeTicks(extent, MOST_TICKS).map((tick) => (
+            <span key={tick} className="page-inspector-timeline-tick" style={{ insetInlineStart: share(tick) }}>
+              {formatSpan(tick, language)}
+            </span>
+          ))}
+        </span>
+      </div>
+      <RowList
+        label={words.timeline}
+        count={rows.length}
+        selected={selected}
+        onSelect={(index) => onSelect(rows[index]?.frame ?? 0)}
+        renderRow={(index) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            <div className="page-inspector-timeline-row" data-status={row.status} data-ahead={row.frame > frame}>
+              <span
+                className="page-inspector-timeline-name"
+                style={{ paddingInlineStart: `${Math.min(row.depth, 8) * 0.7}rem` }}
+              >
+                <Icon name={ICONS[row.kind]} />
+                <span className="loom-said">{words[row.kind]} </span>
+                <span className="page-inspector-timeline-label">{row.label === "" ? words.run : row.label}</span>
+                <span className="loom-said">
+                  {describe(row, words, (ms) => formatSpan(ms, language)).map((said) => `, ${said}`)}
+                </span>
+              </span>
+              <span className="page-inspector-timeline-track" aria-hidden="true">
+                {now === undefined ? null : (
+                  <span className="page-inspector-timeline-now" style={{ insetInlineStart: share(now) }} />
+                )}
+                <Bar
+                  row={row}
+                  extent={extent}
+                  lastTime={lastTime}
+                  firstTime={recording.timeAt(row.frame)}
+                  language={language}
+                  openWord={words[row.status]}
+                />
+              </span>
+            </div>
+          );
+        }}
+      />
+    </div>
+  );
+}
+
+interface BarProps {
+  readonly row: TimelineRow;
+  readonly extent: number;
+  readonly lastTime: number;
+  /** When it was first heard of, for what has not begun. */
+  readonly firstTime: number | undefined;
+  readonly language: Language;
+  /** What is said of one that has no end. */
+  readonly openWord: string;
+}
+
+/** What takes more of the axis than this has its time written on it, and others beside them. */
+const WIDE = 0.7;
+
+function Bar({ row, extent, lastTime, firstTime, language, openWord }: BarProps): ReactNode {
+  const { start = firstTime, status } = row;
+  const end = row.end ?? (status === "running" || status === "waiting" ? lastTime : start);
+  if (start === undefined || end === undefined) return null;
+  const share = (ms: number): string => `${Math.max(0, Math.min(100, (ms / extent) * 100))}%`;
+  const took = row.end === undefined ? openWord : formatSpan(end - start, language);
+  const isWide = (end - start) / extent > WIDE;
+  const isLate = (start + end) / 2 > extent / 2;
+  const side = isLate ? { insetInlineEnd: `calc(100% - ${share(start)})` } : { insetInlineStart: share(end) };
+  return (
+    <>
+      <span
+        className="page-inspector-timeline-bar"
+        style={{ insetInlineStart: share(start), width: share(Math.max(end - start, 0)) }}
+      />
+      <span
+        className="page-inspector-timeline-took"
+        data-wide={isWide}
+        style={isWide ? { insetInlineStart: share(start) } : side}
+      >
+        {took}
+      </span>
+    </>
+  );
+}
+
+/** Made anew when one of the lists it is made of did, not with every token. */
+function useRows(recording: RunRecording, { turn }: RecordingView, turnKey: string): TimelineRow[] {
+  const toolCalls = turn?.messages.at(-1)?.toolCalls;
+  return useMemo(
+    () => (turn === undefined ? [] : makeTimeline(turn, recording.index, turnKey)),
+    [recording, turnKey, turn?.nodes, turn?.modelCalls, toolCalls, turn?.status, turn?.startedAt],
+  );
+}
+
+function findSelected(rows: readonly TimelineRow[], frame: number): number {
+  let found = -1;
+  let latest = -1;
+  for (const [i, row] of rows.entries())
+    if (row.frame <= frame && row.frame > latest) {
+      latest = row.frame;
+      found = i;
+    }
+  return found;
+}
+
+function describe(
+  { start, end, status }: TimelineRow,
+  words: { startedAt(time: string): string; took(time: string): string } & { [S in TimelineRow["status"]]: string },
+  format: (ms: number) => string,
+): string[] {
+  return [
+    words[status],
+    ...(start === undefined ? [] : [words.startedAt(format(start))]),
+    ...(start === undefined || end === undefined ? [] : [words.took(format(end - start))]),
+  ];
+}

@@ -1,0 +1,77 @@
+/** The documents of the knowledge base. */
+import { memo, type ReactNode, useState } from "react";
+import {
+  Button,
+  formatBytes,
+  formatNumber,
+  formatTime,
+  Icon,
+  IconButton,
+  Spinner,
+  useUi,
+  useWords,
+} from "loom-agent/react";
+import { usePage } from "../shell/page-context.tsx";
+import type { KnowledgeDocument, KnowledgeState } from "../store/knowledge.ts";
+import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
+
+export function DocumentList({ knowledge }: { readonly knowledge: KnowledgeState }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const { documents, status, error, next } = knowledge;
+  if (status === "failed")
+    return (
+      <div role="alert" className="page-documents-note">
+        <p>{words.failedList(error ?? "")}</p>
+        <Button icon="retry" onClick={() => void page.loadKnowledge()}>
+          {words.again}
+        </Button>
+      </div>
+    );
+  if (documents.length === 0)
+    return <p className="page-documents-note">{status === "ready" ? words.none : <Spinner />}</p>;
+  return (
+    <>
+      <ul className="page-documents">
+        {documents.map((document) => (
+          <DocumentItem key={document.document_id} document={document} />
+        ))}
+      </ul>
+      {next === undefined ? null : <Button onClick={() => void page.loadMoreKnowledge()}>{words.more}</Button>}
+    </>
+  );
+}
+
+const DocumentItem = memo(function DocumentItem({ document }: { readonly document: KnowledgeDocument }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const { language } = useUi();
+  const [isAsking, setAsking] = useState(false);
+  const { document_id: id, name, title, bytes, passages, indexed_at: indexedAt } = document;
+  return (
+    <li>
+      <Icon name="file" />
+      <span className="page-document-text">
+        <span title={id}>{title}</span>
+        <span className="page-soft">
+          {[
+            ...(title === name ? [] : [name]),
+            formatBytes(bytes, language),
+            words.passages(formatNumber(passages, language)),
+            formatTime(indexedAt, language),
+          ].join(" · ")}
+        </span>
+      </span>
+      {isAsking ? (
+        <span className="page-document-question" role="group" aria-label={words.really(title)}>
+          <Button look="danger" autoFocus onClick={() => void page.deleteKnowledge(id)}>
+            {words.yes}
+          </Button>
+          <Button onClick={() => setAsking(false)}>{words.no}</Button>
+        </span>
+      ) : (
+        <IconButton icon="remove" label={words.remove(title)} onClick={() => setAsking(true)} />
+      )}
+    </li>
+  );
+});

@@ -1,0 +1,83 @@
+/** The knowledge base: what is in it, what goes in, what is found in it, and what goes. */
+import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "loom-agent/react";
+import { usePage, usePageState } from "../shell/page-context.tsx";
+import type { KnowledgeState } from "../store/knowledge.ts";
+import type { PageState } from "../store/page-state.ts";
+import { DocumentList } from "./document-list.tsx";
+import { KnowledgeSearch } from "./knowledge-search.tsx";
+import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
+import { UploadList } from "./upload-list.tsx";
+
+const selectKnowledge = ({ knowledge }: PageState): KnowledgeState => knowledge;
+
+export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const { language } = useUi();
+  const knowledge = usePageState(selectKnowledge);
+  useEffect(() => void page.loadKnowledge(), [page]);
+  const { totals } = knowledge;
+  return (
+    <Dialog title={words.title} onClose={onClose} size="wide">
+      <div className="page-knowledge">
+        <p className="page-soft">{words.intro}</p>
+        <UploadArea accepts={knowledge.accepts} />
+        <UploadList uploads={knowledge.uploads} />
+        <KnowledgeSearch knowledge={knowledge} />
+        <section aria-labelledby="page-documents-title">
+          <h3 id="page-documents-title">
+            {words.documents}
+            {totals === undefined || totals.documents === 0 ? null : (
+              <span className="page-soft">
+                {words.totals(formatNumber(totals.documents, language), formatBytes(totals.bytes, language))}
+              </span>
+            )}
+          </h3>
+          <DocumentList knowledge={knowledge} />
+        </section>
+      </div>
+    </Dialog>
+  );
+}
+
+function UploadArea({ accepts }: { readonly accepts: readonly string[] }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const picker = useRef<HTMLInputElement>(null);
+  const [isOver, setOver] = useState(false);
+  const drag = (event: DragEvent, isNow: boolean): void => {
+    event.preventDefault();
+    event.stopPropagation();
+    setOver(isNow);
+  };
+  return (
+    <div
+      className="page-upload"
+      data-over={isOver}
+      onDragOver={(event) => drag(event, true)}
+      onDragLeave={(event) => drag(event, false)}
+      onDrop={(event) => {
+        drag(event, false);
+        page.addKnowledge([...event.dataTransfer.files]);
+      }}
+    >
+      <Button icon="upload" look="primary" onClick={() => picker.current?.click()}>
+        {words.upload}
+      </Button>
+      <span>{words.drop}</span>
+      {accepts.length === 0 ? null : <span className="page-soft">{words.accepts(accepts.join(" "))}</span>}
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        accept={accepts.join(",")}
+        onChange={(event) => {
+          page.addKnowledge([...(event.target.files ?? [])]);
+          event.target.value = "";
+        }}
+      />
+    </div>
+  );
+}

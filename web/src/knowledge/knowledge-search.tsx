@@ -1,0 +1,45 @@
+/** Looks into the documents as an agent would. */
+import type { ReactNode } from "react";
+import { Icon, useWords } from "loom-agent/react";
+import { usePage } from "../shell/page-context.tsx";
+import type { KnowledgeState } from "../store/knowledge.ts";
+import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
+
+export function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeState }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
+  const { query, hits, searching } = knowledge;
+  const said = { idle: "", loading: "", failed: words.searchFailed, ready: describe(hits.length) }[searching];
+  function describe(count: number): string {
+    return count === 0 ? words.notFound : words.found(count);
+  }
+  return (
+    <section aria-label={words.search}>
+      <div className="page-search" role="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          className="page-field"
+          value={query}
+          placeholder={words.search}
+          aria-label={words.search}
+          maxLength={500}
+          onChange={(event) => page.searchKnowledge(event.target.value)}
+        />
+      </div>
+      <p className="page-soft" role="status">
+        {said}
+      </p>
+      <ol className="page-hits">
+        {hits.map((hit) => (
+          <li key={`${hit.document_id}:${hit.first_line}`}>
+            <span className="page-hit-title">
+              {hit.title} <span className="page-soft">{words.lines(hit.first_line, hit.last_line)}</span>
+            </span>
+            <span className="page-hit-text">{hit.snippet}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,45 @@
+/** Files on their way into the knowledge base, each with how far it has come, or why it did not. */
+import type { ReactNode } from "react";
+import { Badge, ProgressBar, useWords } from "loom-agent/react";
+import type { KnowledgeUpload } from "../store/knowledge.ts";
+import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
+
+export function UploadList({ uploads }: { readonly uploads: readonly KnowledgeUpload[] }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  if (uploads.length === 0) return null;
+  return (
+    <ul className="page-uploads" aria-label={words.uploads}>
+      {uploads.map((upload) => (
+        <li key={upload.id}>
+          <span className="page-upload-name">{upload.name}</span>
+          <UploadState upload={upload} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function UploadState({ upload }: { readonly upload: KnowledgeUpload }): ReactNode {
+  const words = useWords(KNOWLEDGE_WORDS);
+  const { name, status, progress, error } = upload;
+  switch (status) {
+    case "waiting":
+      return <Badge>{words.waiting}</Badge>;
+    case "sending":
+      // All is sent, and being read: how long that takes nobody knows.
+      return (
+        <>
+          <ProgressBar value={progress < 100 ? progress : undefined} label={words.progress(name)} />
+          <Badge tone="busy">{progress < 100 ? words.sending(progress) : words.reading}</Badge>
+        </>
+      );
+    case "done":
+      return <Badge tone="good">{words.done}</Badge>;
+    case "failed":
+      return (
+        <span role="alert">
+          <Badge tone="bad">{words.failed}</Badge> {error}
+        </span>
+      );
+  }
+}

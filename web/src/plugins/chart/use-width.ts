@@ -1,0 +1,24 @@
+/** The width of an element, once it rests: each new one is worth a chart. */
+import { type RefObject, useEffect, useState } from "react";
+
+const REST_MS = 150;
+
+export function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (element.current === null) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      const next = Math.floor(entry?.contentRect.width ?? 0);
+      clearTimeout(timer);
+      timer = setTimeout(() => setWidth(next), REST_MS);
+    });
+    observer.observe(element.current);
+    setWidth(Math.floor(element.current.clientWidth));
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [element]);
+  return width;
+}

@@ -1,0 +1,48 @@
+/** Files dropped anywhere within are attached; while they hover it says so. */
+import { type DragEvent, type ReactNode, useState } from "react";
+import { Icon, useWords } from "loom-agent/react";
+import { usePage } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+
+export interface DropAreaProps {
+  readonly className: string;
+  readonly children: ReactNode;
+  /** It is behind something. */
+  readonly isInert: boolean;
+}
+
+export function DropArea({ className, children, isInert }: DropAreaProps): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const [isOver, setOver] = useState(false);
+  const hasFiles = (event: DragEvent): boolean => event.dataTransfer.types.includes("Files");
+  return (
+    <main
+      className={className}
+      inert={isInert}
+      onDragOver={(event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={(event) => {
+        // Going over to a child is no leaving.
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
+      }}
+      onDrop={(event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        setOver(false);
+        page.attach([...event.dataTransfer.files]);
+      }}
+    >
+      {children}
+      {isOver ? (
+        <div className="page-drop">
+          <Icon name="upload" />
+          {words.dropFiles}
+        </div>
+      ) : null}
+    </main>
+  );
+}

@@ -1,0 +1,99 @@
+/** Above the conversation: what it is called, whether what is shown can be trusted, and what else can be looked at. */
+import { type ReactNode, useEffect, useMemo } from "react";
+import type { SessionView, StreamState } from "loom-agent/client";
+import { IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
+import { findLiveRun } from "../store/live-run.ts";
+import type { PageState } from "../store/page-state.ts";
+import { findRow } from "../store/sessions.ts";
+import { usePage, usePageState } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+import { LanguageMenu, ThemeMenu } from "./theme-menu.tsx";
+
+export interface HeaderProps {
+  readonly session: string | undefined;
+  readonly isListShown: boolean;
+  readonly onToggleList: () => void;
+}
+
+const selectState = (session: SessionView | undefined): StreamState | undefined => session?.state;
+const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
+const selectIsLive = (session: SessionView | undefined): boolean => findLiveRun(session) !== undefined;
+const selectHasInspector = ({ inspector }: PageState): boolean => inspector !== undefined;
+
+export function Header({ session, isListShown, onToggleList }: HeaderProps): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const hasInspector = usePageState(selectHasInspector);
+  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
+  return (
+    <header className="page-header">
+      <IconButton
+        icon="menu"
+        label={isListShown ? words.hideSessions : words.showSessions}
+        aria-expanded={isListShown}
+        aria-controls="page-sidebar"
+        onClick={onToggleList}
+      />
+      <Title session={session} />
+      <Status session={session} />
+      {hasRun ? (
+        <IconButton
+          icon="inspect"
+          label={hasInspector ? words.closeInspector : words.inspector}
+          aria-pressed={hasInspector}
+          onClick={() =>
+            page.dispatch(hasInspector ? { type: "inspector/closed" } : { type: "inspector/opened", focus: undefined })
+          }
+        />
+      ) : null}
+      <span className="page-header-settings">
+        <LanguageMenu />
+        <ThemeMenu />
+      </span>
+    </header>
+  );
+}
+
+/** Also that of the document, where a mark tells that a run is going. */
+function Title({ session }: { readonly session: string | undefined }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const select = useMemo(
+    () =>
+      ({ sessions }: PageState) =>
+        findRow(sessions, session)?.title,
+    [session],
+  );
+  const title = usePageState(select) ?? words.untitled;
+  const isLive = useSession(page.receiver, session ?? "", selectIsLive);
+  useEffect(() => {
+    document.title = `${isLive ? "● " : ""}${title} – Loom`;
+  }, [title, isLive]);
+  return (
+    <h1 className="page-title" title={title}>
+      {title}
+    </h1>
+  );
+}
+
+function Status({ session }: { readonly session: string | undefined }): ReactNode {
+  const page = usePage();
+  const select = useMemo(
+    () =>
+      ({ composing }: PageState): boolean =>
+        (composing.waiting[session ?? ""] ?? []).some(({ status }) => status === "sending"),
+    [session],
+  );
+  const isSending = usePageState(select);
+  const state = useSession(page.receiver, session ?? "", selectState);
+  const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
+  if (session === undefined || state === undefined) return null;
+  // A session that its first message makes is not there yet: no trouble, and nothing to vouch for.
+  const isYetToCome = !hasRun && (isSending || state.reason?.code === "unknown_session" || state.status === "live");
+  if (isYetToCome) return null;
+  return (
+    <div className="page-status">
+      <StreamStatus state={state} onRetry={() => page.retryStream()} />
+    </div>
+  );
+}

@@ -1,0 +1,150 @@
+/**
+ * A button that opens a short list of things to do or to choose. The browser keeps it above everything, closes it on
+ * Escape and on a press elsewhere; the arrow keys go through it.
+ */
+import { type KeyboardEvent, type ReactNode, type ToggleEvent, useEffect, useId, useRef, useState } from "react";
+import { Icon, type IconName } from "loom-agent/react";
+
+export interface MenuItem {
+  readonly key: string;
+  readonly label: string;
+  readonly description?: string | undefined;
+  readonly icon?: IconName;
+  /** Of a choice: whether it is the one. */
+  readonly isChosen?: boolean;
+  readonly isDanger?: boolean;
+  onSelect(): void;
+}
+
+export interface MenuProps {
+  /** What the button is called. */
+  readonly label: string;
+  readonly items: readonly MenuItem[];
+  /** Within the button. */
+  readonly children: ReactNode;
+  /** Below the items. */
+  readonly note?: ReactNode;
+  readonly className?: string;
+  /** Which way it opens where there is room. */
+  readonly side?: "above" | "below";
+}
+
+const EDGE_PX = 8;
+
+export function Menu({ label, items, children, note, className = "", side = "below" }: MenuProps): ReactNode {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+
+  const onToggle = (event: ToggleEvent<HTMLDivElement>): void => {
+    const menu = event.currentTarget;
+    if (event.newState !== "open" || button.current === null) {
+      delete menu.dataset["placed"];
+      setOpen(false);
+      return;
+    }
+    place(menu, button.current.getBoundingClientRect(), side);
+    menu.dataset["placed"] = "";
+    const items = menu.querySelectorAll<HTMLElement>("[role^=menuitem]");
+    (menu.querySelector<HTMLElement>("[aria-checked=true]") ?? items[0])?.focus();
+  };
+  // What it hangs on has moved.
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const hide = (): void => list.current?.hidePopover();
+    addEventListener("resize", hide);
+    return () => removeEventListener("resize", hide);
+  }, [isOpen]);
+
+  const move = (event: KeyboardEvent): void => {
+    const all = [...(list.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])];
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (event.key === "Tab") list.current?.hidePopover();
+    // The Escape that closes it stops nothing else.
+    if (event.key === "Escape") event.stopPropagation();
+    if (next === undefined) return;
+    event.preventDefault();
+    all.at(next % all.length)?.focus();
+  };
+  const close = (): void => {
+    list.current?.hidePopover();
+    button.current?.focus();
+  };
+
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className={`page-menu-button ${className}`}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={label}
+        title={label}
+        popoverTarget={id}
+      >
+        {children}
+      </button>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        className="page-menu"
+        onKeyDown={move}
+        onBeforeToggle={({ newState }) => {
+          // When it closes its items stay for the moment: the focus goes back to the button from one of them.
+          if (newState === "open") setOpen(true);
+        }}
+        onToggle={onToggle}
+      >
+        {isOpen ? (
+          <div role="menu" aria-label={label}>
+            {items.map((item) => (
+              <MenuEntry key={item.key} item={item} onClose={close} />
+            ))}
+          </div>
+        ) : null}
+        {isOpen && note !== undefined ? <div className="page-menu-note">{note}</div> : null}
+      </div>
+    </>
+  );
+}
+
+function MenuEntry({ item, onClose }: { readonly item: MenuItem; readonly onClose: () => void }): ReactNode {
+  const { label, description, icon, isChosen, isDanger = false } = item;
+  return (
+    <button
+      type="button"
+      role={isChosen === undefined ? "menuitem" : "menuitemradio"}
+      aria-checked={isChosen}
+      tabIndex={-1}
+      className={`page-menu-item${isDanger ? " page-menu-danger" : ""}`}
+      onClick={() => {
+        onClose();
+        item.onSelect();
+      }}
+    >
+      {icon === undefined ? null : <Icon name={icon} />}
+      {isChosen === undefined ? null : (
+        <span className="page-menu-mark">{isChosen ? <Icon name="check" /> : null}</span>
+      )}
+      <span className="page-menu-text">
+        <span>{label}</span>
+        {description === undefined ? null : <span className="page-menu-description">{description}</span>}
+      </span>
+    </button>
+  );
+}
+
+/** Beside its button, within the window. */
+function place(menu: HTMLElement, at: DOMRect, side: "above" | "below"): void {
+  const { offsetWidth: width, offsetHeight: height } = menu;
+  const above = at.top - height - EDGE_PX / 2;
+  const below = at.bottom + EDGE_PX / 2;
+  const fitsBelow = below + height + EDGE_PX <= innerHeight;
+  const top = side === "above" ? (above >= EDGE_PX ? above : below) : fitsBelow ? below : above;
+  menu.style.top = `${Math.max(EDGE_PX, Math.min(top, innerHeight - height - EDGE_PX))}px`;
+  menu.style.left = `${Math.max(EDGE_PX, Math.min(at.left, innerWidth - width - EDGE_PX))}px`;
+}

@@ -1,0 +1,29 @@
+/** What went wrong, until it is dismissed. */
+import type { ReactNode } from "react";
+import { Icon, IconButton, useWords } from "loom-agent/react";
+import type { PageState } from "../store/page-state.ts";
+import { usePage, usePageState } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+
+const selectNotices = ({ notices }: PageState): PageState["notices"] => notices;
+
+export function Notices(): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const notices = usePageState(selectNotices);
+  return (
+    <div className="page-notices" role="region" aria-label={words.notices} aria-live="assertive">
+      {notices.map(({ id, task, code, message }) => (
+        <div key={id} className="page-notice">
+          <Icon name="alert" />
+          <div className="page-notice-text">
+            <strong>{words.task(task)}</strong>
+            <span>{code === "too_many" ? words.tooMany(message) : message}</span>
+            {code === "too_many" ? null : <code>{code}</code>}
+          </div>
+          <IconButton icon="close" label={words.dismiss} onClick={() => page.dispatch({ type: "notice/closed", id })} />
+        </div>
+      ))}
+    </div>
+  );
+}

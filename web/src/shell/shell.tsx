@@ -1,0 +1,249 @@
+/** How the page is laid out: sessions, conversation, inspector; side by side where there is room, else above each other. */
+import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useMemo, useRef } from "react";
+import type { SessionView } from "loom-agent/client";
+import {
+  Button,
+  Conversation,
+  type ConversationHandle,
+  type ElementPlace,
+  Spinner,
+  useSession,
+  useWords,
+} from "loom-agent/react";
+import { Composer } from "../composer/composer.tsx";
+import { Sidebar } from "../sidebar/sidebar.tsx";
+import { Start } from "../start/start.tsx";
+import type { PageState } from "../store/page-state.ts";
+import { Announcer } from "./announcer.tsx";
+import { DropArea } from "./drop-area.tsx";
+import { Header } from "./header.tsx";
+import { Notices } from "./notices.tsx";
+import { PageBoundary } from "./page-boundary.tsx";
+import { usePage, usePageState } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
+import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
+import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
+
+const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.tsx")).Inspector }));
+const KnowledgeDialog = lazy(async () => ({
+  default: (await import("../knowledge/knowledge-dialog.tsx")).KnowledgeDialog,
+}));
+
+const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
+const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSidebar;
+const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
+const selectInspector = ({ inspector }: PageState): PageState["inspector"] => inspector;
+const selectDialog = ({ dialog }: PageState): PageState["dialog"] => dialog;
+
+export function Shell(): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const session = usePageState(selectCurrent);
+  const hasSidebar = usePageState(selectHasSidebar);
+  const isDrawerOpen = usePageState(selectDrawer);
+  const inspector = usePageState(selectInspector);
+  const isNarrow = useMedia(NARROW);
+  const hasNoPanel = useMedia(NO_PANEL);
+  const conversation = useRef<ConversationHandle>(null);
+  const isListShown = isNarrow ? isDrawerOpen : hasSidebar;
+  const isSheet = inspector !== undefined && hasNoPanel;
+  const toggleList = (): void => {
+    if (isNarrow) page.dispatch({ type: "drawer/toggled", isOpen: !isDrawerOpen });
+    else page.dispatch({ type: "sidebar/toggled" });
+  };
+  const showList = (): void => {
+    if (!isListShown) toggleList();
+  };
+  useShortcuts(page, { toggleList, showList, isCovered: isSheet });
+  useDrawerFocus(isNarrow && isDrawerOpen);
+  useEffect(() => focusConversation(), []);
+
+  return (
+    <div
+      className="page-shell"
+      data-sidebar={!isNarrow && hasSidebar}
+      data-inspector={inspector !== undefined && !isSheet}
+    >
+      <a
+        className="page-skip"
+        href="#page-message"
+        onClick={(event) => {
+          // The address names the session.
+          event.preventDefault();
+          focusSoon("page-message");
+        }}
+      >
+        {words.skip}
+      </a>
+      {isNarrow && isDrawerOpen ? (
+        <div className="page-backdrop" onClick={() => page.dispatch({ type: "drawer/toggled", isOpen: false })} />
+      ) : null}
+      <aside
+        id="page-sidebar"
+        className="page-sidebar"
+        data-open={isListShown}
+        inert={!isListShown || isSheet}
+        aria-label={words.sessions}
+      >
+        <Sidebar />
+      </aside>
+      <DropArea className="page-main" isInert={(isNarrow && isDrawerOpen) || isSheet}>
+        <Header session={session} isListShown={isListShown} onToggleList={toggleList} />
+        <Middle session={session} handle={conversation} />
+        <Composer session={session} onSend={() => conversation.current?.toEnd()} />
+      </DropArea>
+      {inspector === undefined || session === undefined ? null : (
+        <InspectorPanel session={session} focus={inspector.focus} isSheet={isSheet} conversation={conversation} />
+      )}
+      <Dialogs />
+      <Notices />
+      <Announcer />
+    </div>
+  );
+}
+
+/** The conversation, or what stands in its place while there is none. */
+function Middle({
+  session,
+  handle,
+}: {
+  readonly session: string | undefined;
+  readonly handle: RefObject<ConversationHandle | null>;
+}): ReactNode {
+  const page = usePage();
+  return (
+    <Conversation key={session ?? ""} ref={handle} receiver={page.receiver} sessionId={session ?? ""}>
+      <Nothing session={session} />
+    </Conversation>
+  );
+}
+
+type Emptiness = "new" | "loading" | "gone";
+
+function selectEmptiness(session: SessionView | undefined): Emptiness {
+  if (session === undefined) return "loading";
+  if (session.state.reason?.code === "unknown_session") return "gone";
+  return session.state.status === "live" || session.state.status === "complete" ? "new" : "loading";
+}
+
+function Nothing({ session }: { readonly session: string | undefined }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const found = useSession(page.receiver, session ?? "", selectEmptiness);
+  const selectFirst = useMemo(
+    () =>
+      ({ composing }: PageState): string | undefined =>
+        composing.waiting[session ?? ""]?.find(({ status }) => status === "sending")?.text,
+    [session],
+  );
+  const selectHasDraft = useMemo(
+    () =>
+      ({ composing }: PageState): boolean =>
+        composing.drafts[session ?? ""] !== undefined,
+    [session],
+  );
+  const first = usePageState(selectFirst);
+  const hasDraft = usePageState(selectHasDraft);
+  if (first !== undefined) return <p className="page-first-message">{first}</p>;
+  if (session === undefined || found === "new" || hasDraft) return <Start />;
+  if (found === "loading")
+    return (
+      <p className="page-loading" role="status">
+        <Spinner /> {words.loading}
+      </p>
+    );
+  return (
+    <section className="page-start">
+      <h2>{words.goneTitle}</h2>
+      <p>{words.gone}</p>
+      <Button icon="add" look="primary" onClick={() => page.open(undefined)}>
+        {words.startNew}
+      </Button>
+    </section>
+  );
+}
+
+interface InspectorPanelProps {
+  readonly session: string;
+  readonly focus: ElementPlace | undefined;
+  readonly isSheet: boolean;
+  readonly conversation: RefObject<ConversationHandle | null>;
+}
+
+function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPanelProps): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  // A text, so that a token that comes renders nothing here.
+  const found = useSession(
+    page.receiver,
+    session,
+    useMemo(
+      () => (view: SessionView | undefined) => {
+        const turns = view?.turns ?? [];
+        const turn = focus === undefined ? turns.at(-1) : turns.findLast(({ key }) => key === focus.turn);
+        return turn === undefined ? undefined : JSON.stringify([turn.key, turn.runId]);
+      },
+      [focus],
+    ),
+  );
+  if (found === undefined) return null;
+  const [turnKey, runId] = JSON.parse(found) as [string, string | null];
+  const close = (): void => page.dispatch({ type: "inspector/closed" });
+  return (
+    <aside className="page-inspector-panel" data-sheet={isSheet} aria-label={words.inspector}>
+      <PageBoundary onClose={close}>
+        <Suspense fallback={<Spinner />}>
+          <Inspector
+            key={turnKey}
+            api={page.api}
+            receiver={page.receiver}
+            session={session}
+            runId={runId ?? undefined}
+            turnKey={turnKey}
+            focus={focus}
+            onShowElement={(place) => {
+              // On a small screen what is to be seen is behind it.
+              if (isSheet) close();
+              requestAnimationFrame(() => conversation.current?.show(place));
+            }}
+            onClose={close}
+          />
+        </Suspense>
+      </PageBoundary>
+    </aside>
+  );
+}
+
+function Dialogs(): ReactNode {
+  const page = usePage();
+  const dialog = usePageState(selectDialog);
+  const close = (): void => page.dispatch({ type: "dialog/opened", dialog: undefined });
+  if (dialog === "shortcuts") return <ShortcutsDialog onClose={close} />;
+  if (dialog === "knowledge")
+    return (
+      <PageBoundary onClose={close}>
+        <Suspense fallback={null}>
+          <KnowledgeDialog onClose={close} />
+        </Suspense>
+      </PageBoundary>
+    );
+  return null;
+}
+
+/** Into the list when it opens, and back to where one was. */
+function useDrawerFocus(isOpen: boolean): void {
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const before = document.activeElement;
+    const frame = requestAnimationFrame(() =>
+      document.querySelector<HTMLElement>("#page-sidebar button, #page-sidebar a")?.focus(),
+    );
+    return () => {
+      cancelAnimationFrame(frame);
+      requestAnimationFrame(() => {
+        if (before instanceof HTMLElement && before.isConnected) before.focus();
+      });
+    };
+  }, [isOpen]);
+}

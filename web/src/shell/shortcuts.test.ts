@@ -1,0 +1,39 @@
+// Which key does what, and where none does.
+import { describe, expect, it } from "vitest";
+import { findShortcut, type KeyPress, SHORTCUT_KEYS } from "./shortcuts.ts";
+
+const PRESS: KeyPress = {
+  key: "",
+  code: "",
+  altKey: false,
+  ctrlKey: false,
+  metaKey: false,
+  shiftKey: false,
+  isComposing: false,
+  isTyping: false,
+};
+
+describe("findShortcut", () => {
+  it("goes by the place of the key, as Alt writes other letters", () => {
+    expect(findShortcut({ ...PRESS, altKey: true, code: "KeyN", key: "˜" })).toBe("new");
+    expect(findShortcut({ ...PRESS, altKey: true, code: "KeyN", isTyping: true })).toBe("new");
+    expect(findShortcut({ ...PRESS, altKey: true, code: "toString" })).toBeUndefined();
+  });
+
+  it("leaves what is typed alone", () => {
+    expect(findShortcut({ ...PRESS, key: "?", shiftKey: true })).toBe("help");
+    expect(findShortcut({ ...PRESS, key: "?", shiftKey: true, isTyping: true })).toBeUndefined();
+    expect(findShortcut({ ...PRESS, key: "n", code: "KeyN" })).toBeUndefined();
+  });
+
+  it("leaves an input method, and the browser's own keys, alone", () => {
+    expect(findShortcut({ ...PRESS, key: "Escape", isComposing: true })).toBeUndefined();
+    expect(findShortcut({ ...PRESS, key: "Escape" })).toBe("escape");
+    expect(findShortcut({ ...PRESS, altKey: true, ctrlKey: true, code: "KeyN" })).toBeUndefined();
+    expect(findShortcut({ ...PRESS, metaKey: true, key: "?" })).toBeUndefined();
+  });
+
+  it("is told of each shortcut once", () => {
+    expect(new Set(SHORTCUT_KEYS.map(([shortcut]) => shortcut)).size).toBe(SHORTCUT_KEYS.length);
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * What the keyboard does anywhere on the page. Those with Alt work while one types; they go by the place of the key, as
+ * what Alt writes differs from keyboard to keyboard.
+ */
+export type Shortcut =
+  | "help"
+  | "new"
+  | "compose"
+  | "search"
+  | "sidebar"
+  | "inspector"
+  | "next"
+  | "previous"
+  | "knowledge"
+  | "escape";
+
+export interface KeyPress {
+  readonly key: string;
+  readonly code: string;
+  readonly altKey: boolean;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly shiftKey: boolean;
+  readonly isComposing: boolean;
+  /** Something is being written where the key was pressed. */
+  readonly isTyping: boolean;
+}
+
+const WITH_ALT: { readonly [code: string]: Shortcut } = {
+  KeyN: "new",
+  KeyC: "compose",
+  KeyK: "search",
+  KeyS: "sidebar",
+  KeyI: "inspector",
+  KeyB: "knowledge",
+  ArrowDown: "next",
+  ArrowUp: "previous",
+  Slash: "help",
+};
+
+/** In the order they are shown. */
+export const SHORTCUT_KEYS: readonly (readonly [Shortcut, readonly string[]])[] = [
+  ["new", ["Alt", "N"]],
+  ["compose", ["Alt", "C"]],
+  ["search", ["Alt", "K"]],
+  ["next", ["Alt", "↓"]],
+  ["previous", ["Alt", "↑"]],
+  ["sidebar", ["Alt", "S"]],
+  ["inspector", ["Alt", "I"]],
+  ["knowledge", ["Alt", "B"]],
+  ["escape", ["Esc"]],
+  ["help", ["?"]],
+];
+
+export function findShortcut(press: KeyPress): Shortcut | undefined {
+  const { key, code, altKey, ctrlKey, metaKey, shiftKey, isComposing, isTyping } = press;
+  if (isComposing || ctrlKey || metaKey) return undefined;
+  if (altKey) return shiftKey || !Object.hasOwn(WITH_ALT, code) ? undefined : WITH_ALT[code];
+  if (key === "Escape") return "escape";
+  return key === "?" && !isTyping ? "help" : undefined;
+}

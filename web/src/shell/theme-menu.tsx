@@ -1,0 +1,56 @@
+/** Light, dark, or as the system is; and the language. */
+import type { ReactNode } from "react";
+import { Icon, useUi, useWords } from "loom-agent/react";
+import type { PageState } from "../store/page-state.ts";
+import type { Theme } from "../store/settings.ts";
+import { Menu } from "./menu.tsx";
+import { usePage, usePageState } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+
+const THEMES: readonly Theme[] = ["system", "light", "dark"];
+const selectTheme = ({ settings }: PageState): Theme => settings.theme;
+
+export function ThemeMenu({ side = "below" }: { readonly side?: "above" | "below" }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const theme = usePageState(selectTheme);
+  return (
+    <Menu
+      label={words.theme}
+      side={side}
+      className="page-icon-only"
+      items={THEMES.map((one) => ({
+        key: one,
+        label: words[one],
+        isChosen: one === theme,
+        onSelect: () => page.dispatch({ type: "theme/chosen", theme: one }),
+      }))}
+    >
+      <Icon name={theme === "dark" ? "moon" : "sun"} />
+    </Menu>
+  );
+}
+
+/** Each language is named in itself: whoever cannot read the page finds theirs. */
+export function LanguageMenu({ side = "below" }: { readonly side?: "above" | "below" }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const { language } = useUi();
+  const page = usePage();
+  return (
+    <Menu
+      label={words.language}
+      side={side}
+      className="page-icon-only"
+      items={(["en", "zh"] as const).map((one) => ({
+        key: one,
+        label: LANGUAGES[one],
+        isChosen: one === language,
+        onSelect: () => page.dispatch({ type: "language/chosen", language: one }),
+      }))}
+    >
+      <Icon name="language" />
+    </Menu>
+  );
+}
+
+const LANGUAGES = { en: "English", zh: "中文" } as const;

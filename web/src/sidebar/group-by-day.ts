@@ -1,0 +1,39 @@
+/** Sessions under the day they last changed on: near ones by name, older ones by month. */
+import type { SessionRow } from "../store/sessions.ts";
+
+export type DayName = "today" | "yesterday" | "week" | "month";
+
+export interface DayGroup {
+  /** A name, or the first day of a month. */
+  readonly day: DayName | Date;
+  readonly rows: readonly SessionRow[];
+}
+
+const NEAR: readonly (readonly [DayName, days: number])[] = [
+  ["today", 0],
+  ["yesterday", 1],
+  ["week", 7],
+  ["month", 30],
+];
+
+/** Days are those of the clock on the wall. Rows keep their order; each group stands once. */
+export function groupByDay(rows: readonly SessionRow[], now: number): readonly DayGroup[] {
+  const limits = NEAR.map(([name, days]) => [name, startOfDay(now, days)] as const);
+  const groups = new Map<string, { day: DayName | Date; rows: SessionRow[] }>();
+  for (const row of rows) {
+    const [name] = limits.find(([, start]) => row.updated_at >= start) ?? [];
+    const date = new Date(row.updated_at);
+    const day = name ?? new Date(date.getFullYear(), date.getMonth(), 1);
+    const key = typeof day === "string" ? day : String(day.getTime());
+    const group = groups.get(key) ?? { day, rows: [] };
+    group.rows.push(row);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** By the calendar: a day may have 23 or 25 hours. */
+function startOfDay(now: number, daysAgo: number): number {
+  const date = new Date(now);
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() - daysAgo).getTime();
+}

@@ -1,0 +1,128 @@
+/** One session in the list: where it leads, and what can be done with it. */
+import { type KeyboardEvent, memo, type ReactNode, useRef } from "react";
+import { Icon, Spinner, useWords } from "loom-agent/react";
+import { Menu } from "../shell/menu.tsx";
+import { usePage } from "../shell/page-context.tsx";
+import { formatRoute } from "../store/route.ts";
+import type { SessionRow } from "../store/sessions.ts";
+import { markMatch } from "./mark-match.ts";
+import { SIDEBAR_WORDS } from "./sidebar-words.ts";
+
+export interface SessionItemProps {
+  readonly row: SessionRow;
+  readonly isCurrent: boolean;
+  readonly isLive: boolean;
+  readonly isRenaming: boolean;
+  /** What was searched for, where it was. */
+  readonly query: string;
+  readonly onRemove: (row: SessionRow) => void;
+}
+
+const PLACES = { title: "inTitle", message: "inMessage", answer: "inAnswer" } as const;
+
+export const SessionItem = memo(function SessionItem(props: SessionItemProps): ReactNode {
+  const { row, isCurrent, isLive, isRenaming, query, onRemove } = props;
+  const words = useWords(SIDEBAR_WORDS);
+  const page = usePage();
+  const { session_id: session, title = words.untitled, match } = row;
+  if (isRenaming) return <RenameField session={session} title={row.title ?? ""} />;
+  return (
+    <li className="page-session" data-current={isCurrent}>
+      <a
+        className="page-session-link"
+        href={formatRoute(session)}
+        aria-current={isCurrent ? "page" : undefined}
+        title={title}
+        onClick={(event) => {
+          // With a modifier it is the browser's: a new tab, a download.
+          if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+          event.preventDefault();
+          page.open(session);
+          page.dispatch({ type: "drawer/toggled", isOpen: false });
+        }}
+      >
+        <span className="page-session-title">
+          <Marked text={title} query={query} />
+        </span>
+        {match === undefined || match.where === "title" ? null : (
+          <span className="page-session-snippet">
+            <span className="page-session-where">{words[PLACES[match.where]]}</span>{" "}
+            <Marked text={match.snippet} query={query} />
+          </span>
+        )}
+      </a>
+      {isLive ? (
+        <span className="page-session-live" role="img" aria-label={words.live} title={words.live}>
+          <Spinner />
+        </span>
+      ) : null}
+      <Menu
+        label={words.actions(title)}
+        className="page-icon-only page-session-more"
+        items={[
+          {
+            key: "rename",
+            label: words.rename,
+            icon: "edit",
+            onSelect: () => page.dispatch({ type: "session/renaming", session }),
+          },
+          {
+            key: "fork",
+            label: words.fork,
+            icon: "fork",
+            onSelect: () => void page.fork(session, words.copyOf(title)),
+          },
+          { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
+        ]}
+      >
+        <Icon name="more" />
+      </Menu>
+    </li>
+  );
+});
+
+function Marked({ text, query }: { readonly text: string; readonly query: string }): ReactNode {
+  if (query.trim() === "") return text;
+  return markMatch(text, query).map((piece, index) =>
+    // Pieces of a text that is rendered whole: their place is what they are.
+    piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text,
+  );
+}
+
+/** Enter and leaving it keep the new title, Escape the old. */
+function RenameField({ session, title }: { readonly session: string; readonly title: string }): ReactNode {
+  const words = useWords(SIDEBAR_WORDS);
+  const page = usePage();
+  const isOver = useRef(false);
+  const finish = (value: string): void => {
+    if (isOver.current) return;
+    isOver.current = true;
+    void page.rename(session, value);
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Enter") finish(event.currentTarget.value);
+    if (event.key === "Escape") finish(title);
+    if (event.key === "Escape") event.stopPropagation();
+  };
+  return (
+    <li className="page-session page-session-renaming">
+      <input
+        ref={selectAll}
+        className="page-field"
+        defaultValue={title}
+        aria-label={words.renameLabel}
+        maxLength={200}
+        onKeyDown={onKeyDown}
+        onBlur={(event) => finish(event.currentTarget.value)}
+      />
+    </li>
+  );
+}
+
+/** The menu that led here gives the focus back to its button first. */
+function selectAll(input: HTMLInputElement | null): void {
+  if (input === null) return;
+  input.focus();
+  input.select();
+}

@@ -1,0 +1,84 @@
+/** Beside the conversation: a new session, the search, the sessions there are, and what belongs to all of them. */
+import type { KeyboardEvent, ReactNode } from "react";
+import { Button, Icon, IconButton, useWords } from "loom-agent/react";
+import { usePage, usePageState } from "../shell/page-context.tsx";
+import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
+import { focusConversation } from "../shell/use-shortcuts.ts";
+import type { PageState } from "../store/page-state.ts";
+import { SessionList } from "./session-list.tsx";
+import { SIDEBAR_WORDS } from "./sidebar-words.ts";
+
+const selectQuery = ({ sessions }: PageState): string => sessions.query;
+
+export function Sidebar(): ReactNode {
+  const words = useWords(SIDEBAR_WORDS);
+  const page = usePage();
+  return (
+    <>
+      <div className="page-sidebar-head">
+        <Button
+          icon="add"
+          look="primary"
+          onClick={() => {
+            page.open(undefined);
+            page.dispatch({ type: "drawer/toggled", isOpen: false });
+            focusConversation();
+          }}
+        >
+          {words.create}
+        </Button>
+        <SearchField />
+      </div>
+      <nav className="page-sidebar-list" aria-label={words.sessions}>
+        <SessionList />
+      </nav>
+      <div className="page-sidebar-foot">
+        <button
+          type="button"
+          className="page-menu-button"
+          onClick={() => page.dispatch({ type: "dialog/opened", dialog: "knowledge" })}
+        >
+          <Icon name="book" />
+          {words.knowledge}
+        </button>
+        <span className="page-sidebar-settings">
+          <LanguageMenu side="above" />
+          <ThemeMenu side="above" />
+        </span>
+        <IconButton
+          icon="list"
+          label={words.shortcuts}
+          onClick={() => page.dispatch({ type: "dialog/opened", dialog: "shortcuts" })}
+        />
+      </div>
+    </>
+  );
+}
+
+function SearchField(): ReactNode {
+  const words = useWords(SIDEBAR_WORDS);
+  const page = usePage();
+  const query = usePageState(selectQuery);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || query === "") return;
+    event.stopPropagation();
+    page.search("");
+  };
+  return (
+    <div className="page-search" role="search">
+      <Icon name="search" />
+      <input
+        id="page-search"
+        type="search"
+        className="page-field"
+        value={query}
+        placeholder={words.search}
+        aria-label={words.search}
+        maxLength={200}
+        onChange={(event) => page.search(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      {query === "" ? null : <IconButton icon="close" label={words.clear} onClick={() => page.search("")} />}
+    </div>
+  );
+}

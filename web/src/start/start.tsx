@@ -1,0 +1,51 @@
+/** What is shown before anything was said: what this is, and what could be asked. */
+import type { ReactNode } from "react";
+import { useUi, useWords } from "loom-agent/react";
+import { COMPOSER_WORDS, nameKind } from "../composer/composer-words.ts";
+import { usePage, usePageState } from "../shell/page-context.tsx";
+import { focusConversation } from "../shell/use-shortcuts.ts";
+import { listChoices } from "../store/agents.ts";
+import type { PageState } from "../store/page-state.ts";
+import { PROMPTS, START_WORDS } from "./start-words.ts";
+
+/** Undefined until the server has told. */
+const selectNames = ({ agents }: PageState): readonly string[] | undefined =>
+  agents.length === 0 ? undefined : listChoices(agents).map(({ name }) => name);
+
+export function Start(): ReactNode {
+  const words = useWords(START_WORDS);
+  const kinds = useWords(COMPOSER_WORDS);
+  const page = usePage();
+  const { language } = useUi();
+  const names = usePageState(selectNames);
+  const prompts = PROMPTS[language].filter(({ agent }) => names?.includes(agent) ?? true);
+  return (
+    <section className="page-start" aria-labelledby="page-start-title">
+      <h2 id="page-start-title">{words.title}</h2>
+      <p>{words.text}</p>
+      <ul className="page-prompts" aria-label={words.prompts}>
+        {prompts.map(({ title, text, agent }) => (
+          <li key={text}>
+            <button
+              type="button"
+              className="page-prompt"
+              onClick={() => {
+                page.sendPrompt(text, agent);
+                // The button goes with all that is here.
+                focusConversation();
+              }}
+            >
+              <span className="page-prompt-title">
+                {title}
+                <span className="page-prompt-agent">
+                  {nameKind(kinds, { name: agent, kind: agent, description: undefined }).label}
+                </span>
+              </span>
+              <span className="page-prompt-text">{text}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * What people are about to say: drafts with the files that come with them, and messages that were sent and whose run has
+ * not begun. Kept by session; that of a session yet to be made has the empty name.
+ */
+import type { Blob as BlobInfo, SessionDetails } from "loom-agent/server";
+
+export interface Attachment {
+  readonly id: string;
+  readonly name: string;
+  readonly bytes: number;
+  readonly mediaType: string;
+  /** 0 to 100 while it goes up. */
+  readonly progress: number;
+  readonly blob?: BlobInfo;
+  readonly error?: string;
+}
+
+export interface Draft {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+export interface MessageFile {
+  readonly blob_id: string;
+  readonly name?: string;
+}
+
+/** A message on its way. */
+export interface WaitingMessage {
+  readonly commandId: string;
+  readonly runId: string;
+  readonly text: string;
+  readonly agent?: string;
+  readonly files: readonly MessageFile[];
+  /** sending: nobody has answered; queued: its turn will come; failed: it did not arrive, or was refused. */
+  readonly status: "sending" | "queued" | "withdrawing" | "failed";
+  readonly error?: string;
+}
+
+export interface ComposingState {
+  readonly drafts: { readonly [session: string]: Draft };
+  readonly waiting: { readonly [session: string]: readonly WaitingMessage[] };
+  /** Runs that were told to stop and have not. */
+  readonly stopping: readonly string[];
+}
+
+export type ComposingAction =
+  | { readonly type: "draft/typed"; readonly session: string; readonly text: string }
+  | { readonly type: "draft/moved"; readonly from: string; readonly to: string }
+  | { readonly type: "attachments/added"; readonly session: string; readonly files: readonly Attachment[] }
+  | {
+      readonly type: "attachment/told";
+      readonly session: string;
+      readonly id: string;
+      readonly told: Partial<Attachment>;
+    }
+  | { readonly type: "attachment/removed"; readonly session: string; readonly id: string }
+  /** `clearsDraft`: it is what the draft was. */
+  | {
+      readonly type: "message/sent";
+      readonly session: string;
+      readonly message: WaitingMessage;
+      readonly clearsDraft: boolean;
+    }
+  | {
+      readonly type: "message/told";
+      readonly session: string;
+      readonly runId: string;
+      readonly status: WaitingMessage["status"];
+      readonly error?: string;
+    }
+  /** Its run has begun, or it was taken back. */
+  | { readonly type: "message/gone"; readonly session: string; readonly runIds: readonly string[] }
+  | { readonly type: "queue/told"; readonly session: string; readonly queued: SessionDetails["queued"] }
+  | { readonly type: "run/stopping"; readonly runId: string }
+  | { readonly type: "run/stopped"; readonly runId: string }
+  | { readonly type: "session/deleted"; readonly session: string };
+
+export const MAX_ATTACHMENTS = 20;
+/** Sessions whose drafts, or whose waiting messages, are kept. */
+const MAX_SESSIONS = 50;
+const MAX_STOPPING = 20;
+
+export const NO_DRAFT: Draft = { text: "", attachments: [] };
+export const NOTHING_WAITS: readonly WaitingMessage[] = [];
+export const NOTHING_COMPOSED: ComposingState = { drafts: {}, waiting: {}, stopping: [] };
+
+export function reduceComposing(state: ComposingState, action: ComposingAction): ComposingState {
+  switch (action.type) {
+    case "draft/typed":
+      return changeDraft(state, action.session, (draft) => ({ ...draft, text: action.text }));
+    case "draft/moved": {
+      const draft = state.drafts[action.from] ?? NO_DRAFT;
+      const emptied = changeDraft(state, action.from, () => NO_DRAFT);
+      return changeDraft(emptied, action.to, () => draft);
+    }
+    case "attachments/added":
+      return changeDraft(state, action.session, (draft) => ({
+        ...draft,
+        attachments: [...draft.attachments, ...action.files].slice(0, MAX_ATTACHMENTS),
+      }));
+    case "attachment/told":
+      return changeDraft(state, action.session, (draft) => ({
+        ...draft,
+        attachments: draft.attachments.map((file) => (file.id === action.id ? { ...file, ...action.told } : file)),
+      }));
+    case "attachment/removed":
+      return changeDraft(state, action.session, (draft) => ({
+        ...draft,
+        attachments: draft.attachments.filter(({ id }) => id !== action.id),
+      }));
+    case "message/sent": {
+      const cleared = action.clearsDraft ? changeDraft(state, action.session, () => NO_DRAFT) : state;
+      return changeWaiting(cleared, action.session, (waiting) => [
+        ...waiting.filter(({ runId }) => runId !== action.message.runId),
+        action.message,
+      ]);
+    }
+    case "message/told":
+      return changeWaiting(state, action.session, (waiting) =>
+        waiting.map((message) => (message.runId === action.runId ? tell(message, action) : message)),
+      );
+    case "message/gone":
+      return changeWaiting(state, action.session, (waiting) =>
+        waiting.filter(({ runId }) => !action.runIds.includes(runId)),
+      );
+    case "queue/told":
+      return changeWaiting(state, action.session, (waiting) => takeQueue(waiting, action.queued));
+    case "run/stopping":
+      if (state.stopping.includes(action.runId)) return state;
+      return { ...state, stopping: [...state.stopping, action.runId].slice(-MAX_STOPPING) };
+    case "run/stopped":
+      if (!state.stopping.includes(action.runId)) return state;
+      return { ...state, stopping: state.stopping.filter((runId) => runId !== action.runId) };
+    case "session/deleted":
+      return {
+        ...state,
+        drafts: setBounded(state.drafts, action.session, undefined),
+        waiting: setBounded(state.waiting, action.session, undefined),
+      };
+    // What concerns others.
+    default:
+      return state;
+  }
+}
+
+function tell(
+  { error: _error, ...message }: WaitingMessage,
+  { status, error }: Pick<WaitingMessage, "status"> & { readonly error?: string },
+): WaitingMessage {
+  return { ...message, status, ...(error === undefined ? {} : { error }) };
+}
+
+/** The server knows what waits; of what it has not heard of, the page does. */
+function takeQueue(waiting: readonly WaitingMessage[], queued: SessionDetails["queued"]): readonly WaitingMessage[] {
+  const known = new Map(waiting.map((message) => [message.runId, message]));
+  const told = queued.map(({ command_id, run_id, message, agent }): WaitingMessage => {
+    const before = known.get(run_id);
+    if (before !== undefined && before.status !== "sending") return before;
+    const named = agent === undefined ? {} : { agent };
+    return before === undefined
+      ? { commandId: command_id, runId: run_id, text: message, ...named, files: [], status: "queued" }
+      : { ...before, status: "queued" };
+  });
+  const ids = new Set(told.map(({ runId }) => runId));
+  const unheard = waiting.filter(
+    ({ runId, status }) => !ids.has(runId) && (status === "sending" || status === "failed"),
+  );
+  const next = [...told, ...unheard];
+  return next.length === waiting.length && next.every((message, index) => message === waiting[index]) ? waiting : next;
+}
+
+function changeDraft(state: ComposingState, session: string, change: (draft: Draft) => Draft): ComposingState {
+  const before = state.drafts[session] ?? NO_DRAFT;
+  const draft = change(before);
+  const isEmpty = draft.text === "" && draft.attachments.length === 0;
+  return { ...state, drafts: setBounded(state.drafts, session, isEmpty ? undefined : draft) };
+}
+
+function changeWaiting(
+  state: ComposingState,
+  session: string,
+  change: (waiting: readonly WaitingMessage[]) => readonly WaitingMessage[],
+): ComposingState {
+  const before = state.waiting[session] ?? NOTHING_WAITS;
+  const waiting = change(before);
+  if (waiting === before || (waiting.length === 0 && before.length === 0)) return state;
+  return { ...state, waiting: setBounded(state.waiting, session, waiting.length === 0 ? undefined : waiting) };
+}
+
+/** What was changed last is kept, the rest as far as there is room. */
+function setBounded<T>(
+  all: { readonly [session: string]: T },
+  session: string,
+  value: T | undefined,
+): { readonly [session: string]: T } {
+  const others = Object.entries(all).filter(([name]) => name !== session);
+  if (value === undefined) return Object.fromEntries(others);
+  return Object.fromEntries([...others.slice(-MAX_SESSIONS + 1), [session, value]]);
+}

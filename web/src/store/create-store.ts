@@ -1,0 +1,25 @@
+/** A store that a pure reducer drives: what happened goes in, the state comes out. It knows neither the page nor React. */
+import type { Store } from "loom-agent/client";
+
+export interface ReducerStore<S, A> extends Store<S> {
+  dispatch(action: A): void;
+}
+
+export function createStore<S, A>(reduce: (state: S, action: A) => S, initial: S): ReducerStore<S, A> {
+  const listeners = new Set<{ readonly listener: () => void }>();
+  let state = initial;
+  return {
+    getSnapshot: () => state,
+    subscribe(listener) {
+      const entry = { listener };
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    dispatch(action) {
+      const next = reduce(state, action);
+      if (next === state) return;
+      state = next;
+      for (const { listener } of Array.from(listeners)) listener();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// The list of sessions: pages that come in any order, rows that move, and what goes.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findRow, MAX_ROWS, NO_SESSIONS, reduceSessions, type SessionRow, type SessionsState } from "./sessions.ts";
+
+function row(id: string, updatedAt: number, title?: string): SessionRow {
+  const rest = { created_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "c" };
+  return { session_id: id, updated_at: updatedAt, ...(title === undefined ? {} : { title }), ...rest };
+}
+
+const idsOf = ({ list }: SessionsState): readonly string[] => list.rows.map(({ session_id }) => session_id);
+
+function list(state: SessionsState, sessions: readonly SessionRow[], next?: string, isMore = false): SessionsState {
+  return reduceSessions(state, {
+    type: "sessions/listed",
+    page: { sessions, ...(next === undefined ? {} : { next }) },
+    isMore,
+  });
+}
+
+describe("the list of sessions", () => {
+  it("appends further pages, and keeps them when the first comes anew", () => {
+    const first = list(NO_SESSIONS, [row("a", 9), row("b", 8)], "b");
+    const both = list(first, [row("c", 7), row("d", 6)], "d", true);
+    expect(idsOf(both)).toEqual(["a", "b", "c", "d"]);
+    const anew = list(both, [row("c", 10), row("a", 9)], "a");
+    expect(idsOf(anew)).toEqual(["c", "a", "b", "d"]);
+    expect(anew.list.next).toBe("d");
+  });
+
+  it("forgets what the first page reaches down to and does not name", () => {
+    const before = list(NO_SESSIONS, [row("a", 9), row("b", 8), row("c", 7)]);
+    expect(idsOf(list(before, [row("a", 9), row("c", 7)]))).toEqual(["a", "c"]);
+    expect(idsOf(list(before, []))).toEqual([]);
+  });
+
+  it("puts a session that changed where it belongs", () => {
+    const before = list(NO_SESSIONS, [row("a", 9), row("b", 8)]);
+    const after = reduceSessions(before, { type: "session/told", session: row("b", 10, "new") });
+    expect(idsOf(after)).toEqual(["b", "a"]);
+    expect(findRow(after, "b")?.title).toBe("new");
+  });
+
+  it("leaves one that is older than all that were listed to its page", () => {
+    const before = list(NO_SESSIONS, [row("a", 9)], "a");
+    expect(reduceSessions(before, { type: "session/told", session: row("z", 1) }).list).toBe(before.list);
+  });
+
+  it("heeds only the answer to what was typed last", () => {
+    const typed = reduceSessions(NO_SESSIONS, { type: "search/typed", query: "new" });
+    const late = { type: "search/found", query: "old", page: { sessions: [row("a", 1)] }, isMore: false } as const;
+    expect(reduceSessions(typed, late)).toBe(typed);
+    const found = reduceSessions(typed, { ...late, query: "new" });
+    expect(found.found.rows).toHaveLength(1);
+    expect(reduceSessions(found, { type: "search/typed", query: " " }).found.rows).toEqual([]);
+  });
+
+  it("drops a session that was deleted everywhere", () => {
+    const before = reduceSessions(list(NO_SESSIONS, [row("a", 9)]), {
+      type: "session/live",
+      session: "a",
+      isLive: true,
+    });
+    expect(before.live).toEqual(["a"]);
+    const after = reduceSessions(before, { type: "session/deleted", session: "a" });
+    expect([idsOf(after), after.live]).toEqual([[], []]);
+  });
+
+  it("is the same object while nothing changes", () => {
+    const state = list(NO_SESSIONS, [row("a", 9)]);
+    expect(reduceSessions(state, { type: "session/opened", session: undefined })).toBe(state);
+    expect(reduceSessions(state, { type: "session/live", session: "a", isLive: false })).toBe(state);
+  });
+
+  it("holds each session once and at most so many, whatever comes", () => {
+    const rows = fc.array(
+      fc.tuple(fc.integer({ min: 0, max: 30 }), fc.nat(50)).map(([id, at]) => row(`s${id}`, at)),
+      { maxLength: 12 },
+    );
+    const action = fc.oneof(
+      fc.tuple(rows, fc.boolean(), fc.boolean()).map(([sessions, isMore, hasNext]) => ({
+        type: "sessions/listed" as const,
+        page: {
+          sessions: [...new Map(sessions.map((one) => [one.session_id, one])).values()],
+          ...(hasNext ? { next: "n" } : {}),
+        },
+        isMore,
+      })),
+      fc.nat(30).map((id) => ({ type: "session/told" as const, session: row(`s${id}`, id) })),
+      fc.nat(30).map((id) => ({ type: "session/deleted" as const, session: `s${id}` })),
+    );
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 20 }), (actions) => {
+        const ids = idsOf(actions.reduce(reduceSessions, NO_SESSIONS));
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(ids.length).toBeLessThanOrEqual(MAX_ROWS);
+      }),
+    );
+  });
+
+  it("keeps at most so many rows", () => {
+    const many = Array.from({ length: MAX_ROWS + 5 }, (_, index) => row(`s${index}`, 5000 - index));
+    const state = list(NO_SESSIONS, many, "n");
+    expect([state.list.rows.length, state.list.next]).toEqual([MAX_ROWS, undefined]);
+  });
+});
