@@ -17,7 +17,8 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   const language = useStore(page.store, selectLanguage);
   const session = useStore(page.store, selectCurrent);
   const actions = useMemo(() => createActions(page), [page]);
-  const findBlob = (id: string): string => `./v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${id}`;
+  const findBlob = (id: string): string =>
+    `./v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${encodeURIComponent(id)}`;
   return (
     <UiProvider language={language} actions={actions} plugins={PLUGINS} imageUrl={findImage} blobUrl={findBlob}>
       <PageProvider page={page}>

@@ -1,7 +1,8 @@
 /** Times that pass: since something began, and until something runs out. A second renders these few letters and no more. */
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import { formatDuration } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
+import { useNow } from "../ui/use-now.ts";
 import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
@@ -43,13 +44,4 @@ function useSeconds(): (seconds: number) => string {
   const words = useWords(WORDS);
   const { language } = useUi();
   return (seconds) => (seconds < 10 ? words.seconds(seconds) : formatDuration(seconds * TICK_MS, language));
-}
-
-function useNow(): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
 }

@@ -351,12 +351,14 @@ function isCertain(before: Token, next: Token): boolean {
   // An empty line may be the beginning of one that is not.
   if (next.type === "space") return false;
   if (ENDS_ALONE.has(before.type)) return true;
-  return before.type === "paragraph" && INTERRUPTS.has(next.type);
+  // What begins as mathematics is a block of it only once its last line is whole, with nothing else in it.
+  const isWhole = next.type === "math" ? next.raw.endsWith("\n") : !UNDECIDED.test(next.raw);
+  return before.type === "paragraph" && INTERRUPTS.has(next.type) && isWhole;
 }
 
 /** It may take in what stands below it, up to an empty line. */
 function isUndecidedToken({ type, raw }: Token): boolean {
-  return type === "def" || (type === "paragraph" && UNDECIDED.test(raw));
+  return type === "def" || ((type === "paragraph" || type === "heading") && UNDECIDED.test(raw));
 }
 
 /** A paragraph is also ended by what could be the head of a table, which is two lines. */

@@ -2,25 +2,27 @@
  * What a run is doing just now (003 §4.2), in one line. Those who listen are told when the stage changes; numbers that
  * change within a stage, and the clock, are shown and not said.
  */
-import { memo, type ReactNode, useEffect, useState } from "react";
+import { memo, type ReactNode, useState } from "react";
 import type { TurnView } from "../../client/index.ts";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
+import { useNow } from "../ui/use-now.ts";
 import { useWords } from "../ui/words.ts";
 import { findStage, type Stage } from "./find-stage.ts";
 import { STAGE_WORDS } from "./stage-words.ts";
 
 export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
   const words = useWords(STAGE_WORDS);
+  const { isQuiet = false } = useUi();
   const stage = findStage(turn);
   if (stage === undefined) return null;
   const { title, detail } = describeStage(stage, words);
   return (
     <div className="loom-stage" data-stage={stage.kind}>
       {stage.kind === "approval" ? <Icon name="alert" /> : <Spinner />}
-      <span role="status" className="loom-stage-title">
+      <span role={isQuiet ? undefined : "status"} className="loom-stage-title">
         {title}
       </span>
       {detail === "" ? null : <span className="loom-stage-detail">{detail}</span>}
@@ -108,14 +110,10 @@ const PLAUSIBLE_MS = 24 * 3600 * 1000;
 const Elapsed = memo(function Elapsed({ since }: { readonly since: number | undefined }): ReactNode {
   const words = useWords(STAGE_WORDS);
   const { language } = useUi();
-  const [mountedAt] = useState(() => Date.now());
-  const [now, setNow] = useState(mountedAt);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), SECOND_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow();
+  const [mountedAt] = useState(now);
   const isPlausible = since !== undefined && since <= now && now - since < PLAUSIBLE_MS;
-  const seconds = Math.floor((now - (isPlausible ? since : mountedAt)) / SECOND_MS);
+  const seconds = Math.max(0, Math.floor((now - (isPlausible ? since : mountedAt)) / SECOND_MS));
   // Tenths would stand still between two ticks.
   const told = seconds < 10 ? words.seconds(seconds) : formatDuration(seconds * SECOND_MS, language);
   return <span className="loom-stage-clock">{told}</span>;

@@ -41,6 +41,10 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
   if (thought === undefined) return null;
   const chain = listChain(index, place);
   const below = (index.sizes[place] ?? 1) - 1;
+  const nameOf = (above: number): string => {
+    const text = index.thoughts[above]?.text.trim() ?? "";
+    return text === "" ? words.unnamed : text.slice(0, SHOWN_NAME);
+  };
   return (
     <DetailPanel
       label={words.detail}
@@ -77,7 +81,7 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
                   className="loom-thoughts-link"
                   onClick={() => onSelect(index.thoughts[above]?.id ?? "")}
                 >
-                  {index.thoughts[above]?.text.trim().slice(0, SHOWN_NAME) || words.unnamed}
+                  {nameOf(above)}
                 </button>
               </li>
             ))}

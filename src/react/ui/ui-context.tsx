@@ -78,6 +78,10 @@ export interface Ui {
   imageUrl(url: string): string | undefined;
   /** Where a file of the session is, as a message names it. Without it files are shown by their names alone. */
   blobUrl?(blobId: string): string | undefined;
+  /** The time it is, in milliseconds; that of the clock unless given. Another function is another time. */
+  now?(): number;
+  /** Nothing is announced: what is shown is not going on. */
+  readonly isQuiet?: boolean;
   /** Called for each message that is rendered, for those who count. */
   onRenderMessage?(messageId: string): void;
 }

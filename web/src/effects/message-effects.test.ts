@@ -1,7 +1,7 @@
 // What becomes of a message: made, sent, queued, withdrawn, refused; and of what is asked of its run.
 import { describe, expect, it, vi } from "vitest";
 import type { CommandOutcome, MessageView } from "loom-agent/client";
-import { createFakeKit, createTurn } from "./fake-kit.testing.ts";
+import { createFakeKit, createTurn } from "./fake-kit.contract.ts";
 import { createMessageEffects } from "./message-effects.ts";
 
 const REFUSED: CommandOutcome = { kind: "refused", code: "forbidden", message: "not you" };

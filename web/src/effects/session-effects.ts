@@ -109,8 +109,17 @@ export function createSessionEffects(kit: Kit): SessionEffects {
       store.dispatch({ type: "session/deleted", session });
     },
     async fork(session, title) {
-      const made = await attempt(kit, "fork", () => api.copySession(session, title, kit.createId()));
-      if (made === undefined) return;
+      const made = await attempt(kit, "fork", async () => {
+        try {
+          return await api.copySession(session, title, kit.createId());
+        } catch (error) {
+          // Nothing was said in it yet: a new one is the same.
+          if (error instanceof ApiError && error.code === "unknown_checkpoint") return "nothing";
+          throw error;
+        }
+      });
+      if (made === "nothing") kit.open(undefined);
+      if (made === undefined || made === "nothing") return;
       store.dispatch({ type: "session/told", session: made });
       kit.open(made.session_id);
     },

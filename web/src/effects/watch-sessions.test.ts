@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Connection } from "loom-agent/client";
 import { Connections } from "./connections.ts";
-import { createFakeKit, createTurn } from "./fake-kit.testing.ts";
+import { createFakeKit, createTurn } from "./fake-kit.contract.ts";
 import { watchSession } from "./watch-sessions.ts";
 
 function setUp() {

@@ -160,6 +160,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
             recording={recording}
             receiver={replay}
             place={recording.frameAt(frame)?.place}
+            time={recording.frameAt(frame)?.record?.envelope.ts}
             onInspect={goTo}
           />
         ) : null}

@@ -22,11 +22,13 @@ export interface ReplayViewProps {
   readonly receiver: Receiver;
   /** What the frame changed. */
   readonly place: ElementPlace | undefined;
+  /** When it was sent, where frames tell times. */
+  readonly time: number | undefined;
   /** Goes to the frame that made something. */
   readonly onInspect: (place: ElementPlace) => void;
 }
 
-export function ReplayView({ recording, receiver, place, onInspect }: ReplayViewProps): ReactNode {
+export function ReplayView({ recording, receiver, place, time, onInspect }: ReplayViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   const ui = useUi();
   const scroller = useRef<HTMLDivElement>(null);
@@ -55,7 +57,7 @@ export function ReplayView({ recording, receiver, place, onInspect }: ReplayView
       aria-label={words.replay}
     >
       {hasBegun ? null : <p className="page-inspector-note">{words.before}</p>}
-      <UiProvider {...ui} actions={actions}>
+      <UiProvider {...ui} actions={actions} isQuiet now={() => time ?? Date.now()}>
         <KeptStatesProvider>
           <RunItem receiver={receiver} sessionId={session} turnKey={runId} position={1} count={1} />
         </KeptStatesProvider>

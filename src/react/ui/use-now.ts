@@ -1,0 +1,17 @@
+/** The time it is, told anew every second. Where the page shows a moment that was, it is the time of that moment. */
+import { useEffect, useState } from "react";
+import { useUi } from "./ui-context.tsx";
+
+const TICK_MS = 1000;
+
+export function useNow(): number {
+  const given = useUi().now?.();
+  const isGiven = given !== undefined;
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (isGiven) return;
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [isGiven]);
+  return given ?? now;
+}
