@@ -1,7 +1,7 @@
 /** Checkpoints, read with their state whole, and sessions made of the beginning of others. */
 import { describe, expect, test } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
-import type { JsonObject, StampedRecord } from "../protocol/index.ts";
+import type { AnyEvent, JsonObject, StampedRecord } from "../protocol/index.ts";
 import { listCheckpoints, readCheckpoint } from "./checkpoints.ts";
 import { createEntry } from "./entry.ts";
 import { forkBeforeRun } from "./fork-before-run.ts";
@@ -396,6 +396,55 @@ export function describeForks(store: LogStore): void {
         await forkBeforeRun(log, { from: "s", runId: "r", to: "fork", moveImage });
         const urls = (await readAll(other, "fork")).map((text) => /"url":"(?<url>[^"]*)"/.exec(text)?.groups?.["url"]);
         expect(urls).toEqual(["/fork/1", "data:x"]);
+      }));
+
+    test("that is not named has all there is, up to the run that is live", () =>
+      withLog(store, async ({ log, other }) => {
+        const between: StampedRecord = {
+          envelope: { session_id: "s", event_id: 5, ts: 9 },
+          event: { type: "todo_list", list_id: "list", items: [{ id: "i0", text: "x", completed: false }] },
+        };
+        await writeRecords(log, [...makeRun("a"), between]);
+        expect(await forkBeforeRun(log, { from: "s", to: "all" })).toMatchObject({ lastId: 5, holder: undefined });
+        const texts = await readAll(log, "s");
+        expect(await readAll(other, "all")).toEqual(texts.map((text) => text.replace('"s"', '"all"')));
+        await writeRecords(log, makeGraphRun("b", { after: 5, isOver: false }));
+        const made = await forkBeforeRun(log, { from: "s", to: "over", title: "New" });
+        expect(made).toMatchObject({ title: "New", lastId: 5 });
+        expect((await other.listRuns("over")).map(({ runId, status }) => [runId, status])).toEqual([
+          ["a", "completed"],
+        ]);
+        await log.createSession("empty", { title: "Old" });
+        expect(await forkBeforeRun(log, { from: "empty", to: "none" })).toMatchObject({ title: undefined, lastId: 0 });
+        expect(await other.listOrphans()).toEqual(["s"]);
+        await expectRefusal(forkBeforeRun(log, { from: "nobody", to: "lost" }), "unknown_session");
+      }));
+
+    test("that is not named ends where all runs have, however they were written", () =>
+      withLog(store, async ({ log, other }) => {
+        // Each begins with its name and ends with a dot: `b`, `c` and `e` reach into each other.
+        const order = ["a", "a.", "b", "c", "b.", "d", "d.", "e", "c.", "e."];
+        for (let run = 0; run < 120; run++) order.push(`r${run}`, `r${run}.`);
+        for (const [session, missing, lastId] of [
+          ["never", "c.", 2],
+          ["late", "e.", 2],
+          ["last", "r119.", order.length - 2],
+          ["all", "none", order.length],
+        ] as const) {
+          const written = order.filter((each) => each !== missing);
+          await writeRecords(
+            log,
+            written.map((each, index): StampedRecord => {
+              const run_id = each.replace(".", "");
+              const event: AnyEvent =
+                each === run_id ? { type: "run_start", run_id } : { type: "reply", reply: `of ${run_id}` };
+              return { envelope: { session_id: session, run_id, event_id: index + 1, ts: index }, event };
+            }),
+          );
+          const to = `${session}-fork`;
+          expect([session, (await forkBeforeRun(log, { from: session, to })).lastId]).toEqual([session, lastId]);
+          expect((await other.listRuns(to)).filter(({ status }) => status === "live")).toEqual([]);
+        }
       }));
 
     test("is refused where it cannot be, and then there is no session", () =>

@@ -21,7 +21,7 @@ import type { Log } from "./log.ts";
 import { openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "./stream.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 12, cuts: 14, records: 20_000 };
+const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 8, cuts: 10, records: 10_000 };
 
 type Form = Pick<StreamOptions, "dialect" | "encoderOptions" | "modes">;
 

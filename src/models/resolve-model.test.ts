@@ -29,6 +29,7 @@ describe("a name written whole", () => {
     ["offline", "offline"],
     ["offline/offline", "offline"],
     ["ollama", "ollama"],
+    ["mistral/mistral", "mistral/mistral"],
   ])("%s is %s", (text, whole) => {
     expect(formatModelName(parseModelName(text))).toBe(whole);
   });

@@ -42,8 +42,11 @@ export function parseModelName(text: string): ModelName {
 }
 
 /** As it is written whole: `openai/gpt-5` also for `openai`, where that is its model. One word for the offline model. */
-export function formatModelName({ provider, model = PROVIDERS.get(provider)?.model ?? "" }: ModelName): string {
-  return model === "" || model === provider ? provider : `${provider}/${model}`;
+export function formatModelName(name: ModelName): string {
+  const { provider } = name;
+  const usual = PROVIDERS.get(provider)?.model ?? "";
+  const { model = usual } = name;
+  return model === "" || (model === usual && model === provider) ? provider : `${provider}/${model}`;
 }
 
 /** The models of all providers whose key is in the environment: the one each has where none is named. */

@@ -2,7 +2,7 @@
  * React hooks on the receiver, and the components a page of one's own is made of. React is an optional peer: nothing else
  * of this package imports it. The components are styled by `loom-agent/react/style.css`.
  */
-export { useMessage, useReceiver, useRun, useSession } from "./use-receiver.ts";
+export { createTurnSelector, useMessage, useReceiver, useRun, useSession } from "./use-receiver.ts";
 export { useStore } from "./use-store.ts";
 export { Conversation, type ConversationHandle, type ConversationProps } from "./conversation/conversation.tsx";
 export { MessageItem, type MessageItemProps } from "./conversation/message-item.tsx";

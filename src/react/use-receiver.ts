@@ -28,7 +28,7 @@ export function useSession<S>(
 
 /** One run by its key; the latest where none is given. */
 export function useRun(receiver: Receiver, sessionId: string, turnKey?: string): TurnView | undefined {
-  const select = useMemo(() => (turnKey === undefined ? selectLatest : selectTurn(turnKey)), [turnKey]);
+  const select = useMemo(() => (turnKey === undefined ? selectLatest : createTurnSelector(turnKey)), [turnKey]);
   return useSession(receiver, sessionId, select);
 }
 
@@ -39,7 +39,7 @@ export function useMessage(
   messageId: string,
 ): MessageView | undefined {
   const select = useMemo(() => {
-    const findTurn = selectTurn(turnKey);
+    const findTurn = createTurnSelector(turnKey);
     return (session: SessionView | undefined) =>
       findTurn(session)?.messages.find((message) => message.messageId === messageId);
   }, [turnKey, messageId]);
@@ -50,8 +50,11 @@ function selectLatest(session: SessionView | undefined): TurnView | undefined {
   return session?.turns.at(-1);
 }
 
-/** A turn mostly stands where it stood: a page of a thousand turns need not search a thousand times per change. */
-function selectTurn(turnKey: string): (session: SessionView | undefined) => TurnView | undefined {
+/**
+ * For selectors of one's own: finds a run by its key. A turn mostly stands where it stood: a page of a thousand turns need
+ * not search a thousand times per change.
+ */
+export function createTurnSelector(turnKey: string): (session: SessionView | undefined) => TurnView | undefined {
   let at = 0;
   return (session) => {
     const turns = session?.turns ?? [];

@@ -5,6 +5,7 @@ import { MemoryLog } from "../../src/log/index.ts";
 import { OfflineModel } from "../../src/models/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
 import { createBuiltinTools } from "../../src/tools/index.ts";
+import { SUGGESTED_PROMPTS } from "./suggested-prompts.ts";
 
 type Kind = Pick<AgentOptions, "kind"> & { readonly adaptive?: boolean };
 
@@ -28,43 +29,40 @@ const count = (events: readonly AnyEvent[], type: string): number =>
   events.filter((event) => event.type === type).length;
 
 describe("a suggested prompt", () => {
-  it.each([
-    "Make a to-do list for a product launch, draw a bar chart of the budget: design 8, build 20, marketing 12, and calculate 8 + 20 + 12",
-    "帮我列一个产品发布的待办清单，画一张柱状图显示预算：设计 8，开发 20，推广 12，并计算 8 + 20 + 12",
-  ])("shows thinking, tools, a to-do list and a chart at once: %s", async (message) => {
-    const events = await play({}, message);
-    expect(count(events, "reasoning_chunk")).toBeGreaterThan(3);
-    expect(count(events, "todo_list")).toBe(1);
-    expect(events.find(({ type }) => type === "data")).toMatchObject({ data_type: "chart" });
-    expect(JSON.stringify(events.find(({ type }) => type === "data"))).toMatch(/"name":"(?:budget|预算)"/);
-    expect(count(events, "tool_end")).toBe(3);
-    expect(JSON.stringify(events)).toContain("8+20+12 = 40");
-  });
+  it.each(Object.values(SUGGESTED_PROMPTS.plan))(
+    "shows thinking, tools, a to-do list and a chart at once: %s",
+    async (message) => {
+      const events = await play({}, message);
+      expect(count(events, "reasoning_chunk")).toBeGreaterThan(3);
+      expect(count(events, "todo_list")).toBe(1);
+      expect(events.find(({ type }) => type === "data")).toMatchObject({ data_type: "chart" });
+      expect(JSON.stringify(events.find(({ type }) => type === "data"))).toMatch(/"name":"(?:budget|预算)"/);
+      expect(count(events, "tool_end")).toBe(3);
+      expect(JSON.stringify(events)).toContain("8+20+12 = 40");
+    },
+  );
 
-  it.each(["Game of 24: 1 5 5 5", "24 点：1 5 5 5"])("goes back from dead ends and finds it: %s", async (message) => {
+  it.each(Object.values(SUGGESTED_PROMPTS.tree))("goes back from dead ends and finds it: %s", async (message) => {
     const events = await play({ kind: "tot" }, message);
     expect(count(events, "tot_expand")).toBeGreaterThan(5);
     expect(count(events, "tot_backtrack")).toBe(5);
     expect(JSON.stringify(events)).toContain("5 * (5 - 1 / 5) = 24");
   });
 
-  it.each(["Compare cats and dogs as pets", "比较猫和狗作为宠物"])("plans a graph: %s", async (message) => {
+  it.each(Object.values(SUGGESTED_PROMPTS.graph))("plans a graph: %s", async (message) => {
     const events = await play({ kind: "got" }, message);
     expect(events.find(({ type }) => type === "got_plan")).toMatchObject({ node_count: 5, edge_count: 4 });
     expect(count(events, "got_node_complete")).toBe(5);
   });
 
-  it.each(["Write a report on electric cars", "写一份关于电动汽车的报告"])("expands a task: %s", async (message) => {
+  it.each(Object.values(SUGGESTED_PROMPTS.expansion))("expands a task: %s", async (message) => {
     const events = await play({ kind: "got", adaptive: true }, message);
     expect(count(events, "got_expand")).toBeGreaterThan(0);
   });
 
-  it.each(["Ask me for approval, then calculate 1234 * 5678", "先征求我的同意，再计算 1234 * 5678"])(
-    "asks first: %s",
-    async (message) => {
-      const events = await play({}, message);
-      expect(count(events, "tool_approval")).toBe(1);
-      expect(JSON.stringify(events)).toContain("7006652");
-    },
-  );
+  it.each(Object.values(SUGGESTED_PROMPTS.approval))("asks first: %s", async (message) => {
+    const events = await play({}, message);
+    expect(count(events, "tool_approval")).toBe(1);
+    expect(JSON.stringify(events)).toContain("7006652");
+  });
 });

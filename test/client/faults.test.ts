@@ -23,7 +23,7 @@ const IS_LONG = process.env["LOOM_LONG"] === "1";
 const PROVABLE = ["loom", "loom-strict", "engine"];
 const BLIND = ["loom-bare", "export", "lumine", "stream-event"];
 /** Pairs of frames grow with the square: beyond so many frames only every so manieth pair is tried. */
-const MAX_PAIRS = IS_LONG ? 1_000_000 : 80;
+const MAX_PAIRS = IS_LONG ? 1_000_000 : 40;
 
 /** What one request does to another's to-do list is not ordered by the numbers of `engine`. */
 const ENGINE_RUNS = CONTIGUOUS_RUNS.filter((run) => run !== "todo-between-turns");

@@ -199,7 +199,7 @@ describe("a receiver that is handed deltas", () => {
         const views = [held, await readTexts(log, "all")].map((texts) => receiveTexts(texts)?.turns.map(statesOf));
         expect(views[0]).toEqual(views[1]);
       }),
-      { numRuns: 200 },
+      { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 80 },
     );
   });
 

@@ -15,8 +15,8 @@ import { proveStory, tellRecord } from "./story.ts";
 const LONG = process.env["LOOM_LONG"] === "1";
 const WRITERS = 10;
 const EVENTS = LONG ? 100_000 : 1000;
-const TAKEOVERS = LONG ? 300 : 25;
-const KILLS = LONG ? 300 : 15;
+const TAKEOVERS = LONG ? 300 : 12;
+const KILLS = LONG ? 300 : 7;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-processes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

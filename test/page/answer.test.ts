@@ -1,6 +1,6 @@
 // What a newcomer sees first: a prompt that is offered, and all that an answer may hold, while it comes and afterwards.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { PROMPTS } from "../../web/src/start/start-words.ts";
+import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { HeldModel } from "./held-model.ts";
 import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, waitForEnd } from "./journey.ts";
@@ -14,6 +14,20 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
   });
   afterAll(() => stage.close());
   afterEach(() => model.goOn());
+
+  it.each([
+    ["en", "Things to try"],
+    ["zh", "试试这些"],
+  ] as const)("offers what is known to work, in the language of the browser: %s", async (language, title) => {
+    const { page, context, complaints } = await lookAt(stage, { language, ...PHONE });
+    const offers = page.getByRole("list", { name: title }).getByRole("button");
+    await offers.first().waitFor();
+    const texts = await offers.allInnerTexts();
+    const known = Object.values(SUGGESTED_PROMPTS).map((prompt) => prompt[language]);
+    expect(texts.map((text, index) => text.includes(known[index] ?? "?"))).toEqual(known.map(() => true));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 
   it("shows thinking, tools, a list and a chart of a suggested prompt as they come", async () => {
     const { page, context, complaints } = await lookAt(stage);
@@ -50,25 +64,23 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
       .getByText(/^601 tokens \(426 in, 175 out\)$/)
       .waitFor();
     await findRun(page)
-      .getByText(/^\d+\.\d s$/)
+      .getByText(/^(?:\d+\.\d|under 0\.1) s$/)
       .last()
       .waitFor();
 
-    const thought = answer.getByRole("button", { name: /^Thought for (?:< )?\d+\.\d s$/ }).first();
+    const thought = answer.getByRole("button", { name: /^Thought for .*\d s$/ }).first();
     expect(await thought.getAttribute("aria-expanded")).toBe("false");
     await thought.click();
     await answer.getByRole("group", { name: "Thoughts" }).getByText("8+20+12 (calculator)").waitFor();
 
     const calculator = answer.getByRole("group", { name: "calculator" });
-    await calculator.getByRole("button", { name: /Done (?:< )?\d+\.\d s$/ }).click();
+    await calculator.getByRole("button", { name: /Done .*\d s$/ }).click();
     await calculator.getByText("40", { exact: true }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });
 
   it("keeps a list the same in every tab and on the server", async () => {
-    const [, { text: prompt } = { text: "" }] = PROMPTS.zh;
-    expect(prompt).toBe("24 点：1 5 5 5");
     const first = await lookAt(stage, { language: "zh", theme: "dark", ...PHONE });
     await first.page.getByRole("button", { name: "策划一次发布" }).click();
     await waitForEnd(first.page, "zh");
@@ -105,7 +117,9 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     await drawing.getByText("marketing").waitFor();
     const bars = await drawing
       .locator("svg [data-said]")
-      .evaluateAll((marks) => marks.map((mark) => [mark.getAttribute("data-said"), mark.getBoundingClientRect().height]));
+      .evaluateAll((marks) =>
+        marks.map((mark) => [mark.getAttribute("data-said"), mark.getBoundingClientRect().height]),
+      );
     expect(bars.map(([said]) => said)).toEqual(["design; value: 8", "build; value: 20", "marketing; value: 12"]);
     const unit = Number(bars[1]?.[1]) / 20;
     expect(bars.map(([, height]) => Math.round(Number(height) / unit))).toEqual([8, 20, 12]);

@@ -18,6 +18,10 @@ export interface ConversationOutcome {
   readonly fromEnd: readonly number[];
   /** How far what the reader looks at has moved while tokens came below it. */
   readonly moved: number;
+  /** How far what the reader opened at the end has moved, and how much it made the row grow. */
+  readonly opened: readonly [moved: number, grown: number];
+  /** Whether the keyboard was left where it was by scrolling away. */
+  readonly isFocusKept: boolean;
   readonly texts: readonly (string | undefined)[];
 }
 
@@ -76,6 +80,20 @@ async function stream(tokens: number): Promise<void> {
   await settle();
 }
 
+/** Something folded at the end of the last run is opened. */
+async function openThought(): Promise<readonly [moved: number, grown: number]> {
+  send("live", { type: "reasoning_chunk", node_id: "run-think-1", id: "think", content: "hm\n\n".repeat(60) });
+  say("live", "\n\nso it is");
+  scroller().scrollTop = scroller().scrollHeight;
+  await settle();
+  const summary = [...document.querySelectorAll<HTMLElement>("[data-turn] [aria-expanded=false]")].at(-1);
+  const { top = 0 } = summary?.getBoundingClientRect() ?? {};
+  const before = scroller().scrollHeight;
+  summary?.click();
+  await settle();
+  return [Math.abs((summary?.getBoundingClientRect().top ?? 1e6) - top), scroller().scrollHeight - before];
+}
+
 async function run(): Promise<ConversationOutcome> {
   for (let i = 1; i <= TURNS; i++) sendTurn(`turn-${i}`, `answer ${i}\n\n${"a longer line of text. ".repeat(i % 7)}`);
   begin("live");
@@ -107,11 +125,15 @@ async function run(): Promise<ConversationOutcome> {
   await stream(50);
   const moved = Math.abs((row?.getBoundingClientRect().top ?? 1e6) - before);
   distances.push(stood);
+  const opened = await openThought();
+  const focused = [...document.querySelectorAll<HTMLElement>("[data-turn] button")].at(-1);
+  focused?.focus();
   for (const place of [0, 0.25, 0.5, 0.75]) {
     scroller().scrollTop = scroller().scrollHeight * place;
     await settle();
     elements.push(countElements());
   }
+  const isFocusKept = focused !== undefined && document.activeElement === focused;
   const turns = receiver.session(SESSION).getSnapshot()?.turns ?? [];
   const first = document.querySelector("[data-turn]")?.textContent ?? undefined;
   scroller().scrollTop = scroller().scrollHeight;
@@ -124,6 +146,8 @@ async function run(): Promise<ConversationOutcome> {
     streamed: turns.at(-1)?.messages.at(-1)?.messageId ?? "",
     fromEnd: distances,
     moved,
+    opened,
+    isFocusKept,
     texts: [first?.slice(0, 40), [...document.querySelectorAll("[data-turn]")].at(-1)?.textContent ?? undefined],
   };
 }

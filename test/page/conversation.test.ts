@@ -31,6 +31,10 @@ describe.skipIf(!hasChromium)("a long conversation (skipped where there is no Ch
     expect(Math.abs(streaming)).toBeLessThan(5);
     expect(scrolled).toBeGreaterThan(500);
     expect(outcome.moved).toBeLessThan(2);
+    const [moved, grown] = outcome.opened;
+    expect(grown).toBeGreaterThan(80);
+    expect(moved).toBeLessThan(2);
+    expect(outcome.isFocusKept).toBe(true);
     expect(outcome.texts[1]).toContain("word199");
     expect(complaints).toEqual([]);
   });

@@ -11,10 +11,10 @@ export class HeldModel implements LanguageModel {
   readonly modelId = "offline";
   readonly #inner = new OfflineModel();
   #place: { readonly type: string; left: number } | undefined;
-  #release = (): void => undefined;
+  #waiting: (() => void)[] = [];
 
   /** Goes on, up to this part: the manieth of its type from here. All that comes later waits, of whatever call. */
-  goUntil(type: "reasoning-delta" | "text-delta" | "tool-input-delta", many: number): void {
+  goUntil(type: "stream-start" | "reasoning-delta" | "text-delta" | "tool-input-delta", many: number): void {
     this.#place = { type, left: many };
     this.#release();
   }
@@ -22,6 +22,10 @@ export class HeldModel implements LanguageModel {
   goOn(): void {
     this.#place = undefined;
     this.#release();
+  }
+
+  #release(): void {
+    for (const go of this.#waiting.splice(0)) go();
   }
 
   async doStream(request: Asked): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
@@ -42,7 +46,7 @@ export class HeldModel implements LanguageModel {
 
   async #wait(signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#release = resolve;
+    this.#waiting.push(resolve);
     signal?.addEventListener("abort", () => resolve(), { once: true });
     await promise;
   }

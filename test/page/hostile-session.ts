@@ -40,48 +40,49 @@ export async function writeHostileAnswers(log: Log, session: string, texts: read
   await writer.flush();
 }
 
-/** Trees and graphs of thoughts. */
+/** Trees and graphs of thoughts. What is too long for an id is none. */
 export async function writeHostileThoughts(log: Log, session: string, texts: readonly string[]): Promise<void> {
   const [some = "", other = ""] = texts;
+  const ids = texts.map((text, index) => `${index} ${text}`.slice(0, 80));
+  const [root = ""] = ids;
   const writer = await new LogWriter(log, session).open();
   writer.begin("run-tree", { message: some, agent: "tot" });
   writer.put(
     { type: "node_enter", id: some },
-    { type: "tot_expand", candidates: [...texts], ids: [...texts], depth: 1 },
-    {
-      type: "tot_evaluate",
-      chosen: 0,
-      scores: texts.map((_, index) => index),
-      ids: [...texts],
-      kept: [some],
-      depth: 1,
-    },
-    { type: "tot_expand", candidates: [...texts], ids: texts.map((text) => `${text}2`), parent: some, depth: 2 },
-    ...texts.map((text): LoomEvent => ({ type: "tot_backtrack", reason: text, to_depth: 0, from: text, to: some })),
+    { type: "tot_expand", candidates: [...texts], ids, depth: 1 },
+    { type: "tot_evaluate", chosen: 0, scores: ids.map((_, index) => index), ids, kept: [root], depth: 1 },
+    { type: "tot_expand", candidates: [...texts], ids: ids.map((id) => `${id}2`), parent: root, depth: 2 },
+    ...texts.map((reason, index): LoomEvent => ({
+      type: "tot_backtrack",
+      reason,
+      to_depth: 0,
+      from: ids[index] ?? "",
+      to: root,
+    })),
     { type: "message_chunk", id: "x", content: some, channel: "thought" },
     { type: "node_exit", id: some, result: { Err: texts.join("\n") } },
   );
   writer.end({}, some);
   writer.begin("run-graph", { message: other, agent: "got" });
-  const edges = texts.slice(1).map((text) => [some, text]);
-  const added = texts.map((text) => `${text}+`);
+  const edges = ids.slice(1).map((id) => [root, id]);
+  const added = ids.map((id) => `${id}+`);
   writer.put(
     {
       type: "got_plan",
-      node_count: texts.length,
+      node_count: ids.length,
       edge_count: edges.length,
-      node_ids: [...texts],
+      node_ids: ids,
       edges,
       labels: [...texts],
       operations: [...texts],
     },
     ...texts.flatMap((text, index): LoomEvent[] => [
-      { type: "got_node_start", id: text },
+      { type: "got_node_start", id: ids[index] ?? "" },
       index % 2 === 0
-        ? { type: "got_node_complete", id: text, result_summary: text, scored: [some], scores: [index] }
-        : { type: "got_node_failed", id: text, error: text },
+        ? { type: "got_node_complete", id: ids[index] ?? "", result_summary: text, scored: [root], scores: [index] }
+        : { type: "got_node_failed", id: ids[index] ?? "", error: text },
     ]),
-    { type: "got_expand", node_id: some, nodes_added: added.length, edges_added: 0, nodes: added, labels: [...texts] },
+    { type: "got_expand", node_id: root, nodes_added: added.length, edges_added: 0, nodes: added, labels: [...texts] },
   );
   writer.end({}, other);
   await writer.flush();
@@ -106,7 +107,9 @@ export async function writeHostileQuestion(log: Log, session: string, texts: rea
 }
 
 function fillFields(text: string, index: number): LoomEvent[] {
-  const call_id = `call-${index}-${text}`;
+  // What is too long for an id is none.
+  const call_id = `call-${index}-${text}`.slice(0, 80);
+  const list_id = `list-${index}-${text}`.slice(0, 80);
   const tree: JsonObject = { [text]: text, list: [text, { [text]: text }] };
   const name = text;
   return [
@@ -125,8 +128,8 @@ function fillFields(text: string, index: number): LoomEvent[] {
     { type: "tool_end", call_id, name, result: text, is_error: index % 2 === 1, output: tree, error_code: text },
     { type: "llm_end", llm_call_id: call_id, model: text, finish_reason: text, error: text, error_code: text },
     { type: "image", url: text, alt: text, media_type: text },
-    { type: "todo_list", list_id: text, title: text, items: [{ id: text, text, completed: false }] },
-    { type: "todo_update", list_id: text, item_id: text, text: `${text} ` },
+    { type: "todo_list", list_id, title: text, items: [{ id: call_id, text, completed: false }] },
+    { type: "todo_update", list_id, item_id: call_id, text: `${text} ` },
     { type: "data", data_type: "dataframe", data: { name: text, columns: [text, "n"], rows: [[text, 1]] } },
     {
       type: "data",

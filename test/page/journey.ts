@@ -35,7 +35,7 @@ export function findAnswer(page: Page, language: Language = "en"): Locator {
   return findRun(page).getByRole("group", { name: language === "zh" ? "回答" : "Answer", exact: true });
 }
 
-const ENDED: { readonly [L in Language]: RegExp } = { en: /Completed/, zh: /已完成/ };
+const ENDED: { readonly [L in Language]: string } = { en: "Completed", zh: "已完成" };
 
 /** Resolves when so many runs are there and the last of them is complete. */
 export async function waitForEnd(page: Page, language: Language = "en", runs = 1): Promise<void> {
@@ -44,7 +44,7 @@ export async function waitForEnd(page: Page, language: Language = "en", runs = 1
     .getByRole("article")
     .nth(runs - 1)
     .waitFor();
-  await findRun(page).getByText(ENDED[language]).waitFor();
+  await findRun(page).getByText(ENDED[language], { exact: true }).waitFor();
 }
 
 /** Of an address that names it. */

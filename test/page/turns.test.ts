@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
     const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
     model.goUntil("text-delta", 3);
     await say(page, "What can you do?");
-    await findAnswer(page).getByText("I am the").waitFor();
+    await findAnswer(page).getByText("Offline").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await findRun(page).getByText("Cancelled").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
   it("shows an error with its code, and tries again", async () => {
     const { page, context, complaints } = await lookAt(stage, { language: "zh", ...PHONE });
     await say(page, "出一个错误", "zh");
-    const error = findAnswer(page, "zh").getByRole("alert", { name: "错误" });
+    const error = findAnswer(page, "zh").getByLabel("错误", { exact: true });
     await error.getByText("离线模型应要求出错。").waitFor();
     await error.getByText("model_failed").waitFor();
     await findRun(page).getByText("失败", { exact: true }).waitFor();
@@ -115,7 +115,9 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
     const { page, context, complaints } = await lookAt(stage, PHONE);
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Attach files" }).click();
-    await (await chooser).setFiles([
+    await (
+      await chooser
+    ).setFiles([
       { name: "dot.png", mimeType: "image/png", buffer: PIXEL },
       { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("The meeting is on Friday.") },
       { name: "wrong.txt", mimeType: "text/plain", buffer: Buffer.from("not this one") },
@@ -136,7 +138,9 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
     expect((await download).suggestedFilename()).toBe("notes.txt");
     await files.getByRole("button", { name: "View image: dot.png" }).click();
     const viewer = page.getByRole("dialog", { name: "dot.png" });
-    const width = await viewer.getByRole("img", { name: "dot.png" }).evaluate((image: HTMLImageElement) => image.naturalWidth);
+    const width = await viewer
+      .getByRole("img", { name: "dot.png" })
+      .evaluate((image: HTMLImageElement) => image.naturalWidth);
     expect(width).toBe(1);
     await page.keyboard.press("Escape");
     await viewer.waitFor({ state: "detached" });

@@ -23,6 +23,7 @@ const NAMED = [
   /^https:\/\/github\.com\/markedjs\/marked\.$/,
   /^https:\/\/vega\.github\.io\/schema\/vega(?:-lite)?\/v\d+\.json$/,
   /^https:\/\/github\.com\/vega\/vega-lite\/issues\/\d+$/,
+  /^https:\/\/github\.com\/highlightjs\/highlight\.js\/(?:issues\/\d+|wiki\/security)$/,
 ];
 
 describe("what the page weighs", () => {

@@ -35,7 +35,7 @@ function createActions(page: Page): UiActions {
     approve: (answer) => page.approve(answer),
     changeTodo: (change) => page.changeTodo(change),
     retry: (turn) => page.retryTurn(turn),
-    edit: (turn, text) => void page.editTurn(turn, text),
+    edit: (turn, text) => page.editTurn(turn, text),
     inspect: (place) => page.dispatch({ type: "inspector/opened", focus: { ...place } }),
   };
 }

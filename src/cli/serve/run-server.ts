@@ -19,15 +19,15 @@ import { CliError } from "../command.ts";
 import { type Equipment, openEquipment } from "../equipment.ts";
 import { findStore } from "../find-store.ts";
 import { cutText } from "../fit-text.ts";
-import { chooseKnowledgeBase, isMissing } from "../kb/default-knowledge-base.ts";
+import { isMissing } from "../kb/default-knowledge-base.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
+import { chooseServedBase } from "./choose-served-base.ts";
 import { createAgents } from "./create-agents.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeServer } from "./describe-server.ts";
 import { openFurtherModels } from "./further-models.ts";
 import { startRetention } from "./retention.ts";
-import { NONE } from "./setting.ts";
 import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
@@ -122,25 +122,20 @@ function assertPrivate({ host, "allow-public": allowPublic }: Settings): void {
 }
 
 function equip(values: Settings, onWarning: (warning: string) => void): Promise<Equipment> {
-  const { workspace, mcp, kb } = values;
-  const knowledge = kb === NONE ? undefined : { ...chooseKnowledgeBase(kb), ...filledHere(values), isAutomatic: false };
-  if (knowledge !== undefined && isMissing(knowledge))
-    onWarning(`kb: \`${knowledge.file}\` is not there yet; it is made when it is first asked`);
+  const { workspace, mcp } = values;
+  const base = chooseServedBase(values);
+  if (base !== undefined && isMissing(base))
+    onWarning(`kb: \`${base.file}\` is not there yet; it is made when it is first asked`);
   return openEquipment(
     {
       ...collectModels(values),
       workspace,
       mcp,
       allowFetch: values["allow-fetch"],
-      knowledge,
+      knowledge: base === undefined ? undefined : { ...base, isAutomatic: false },
     },
     onWarning,
   );
-}
-
-/** Whoever reaches the server can fill its base, so it may begin without one. */
-function filledHere(values: Settings) {
-  return { mayBeMissing: true, maxDocumentBytes: values["max-document"] };
 }
 
 function collectModels(values: Settings) {

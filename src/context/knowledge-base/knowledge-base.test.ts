@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KnowledgeBase, openKnowledgeBase } from "./knowledge-base.ts";
@@ -320,6 +321,25 @@ describe("a file that somebody has sent", () => {
     expect(await base.removeDocument("a")).toBe(true);
     expect(await base.removeDocument("a")).toBe(false);
     expect((await base.list()).map(({ uri }) => uri)).toEqual(["a/1.md", "ab"]);
+  });
+
+  it("is removed as it is by then, where another took its place while somebody else wrote", async () => {
+    const file = join(folder, "base.db");
+    await using one = await openKnowledgeBase(file);
+    await using other = await openKnowledgeBase(file);
+    for (let round = 0; round < 12; round++) {
+      await one.addText({ uri: "a", text: `old ${round}` });
+      const lock = new DatabaseSync(file);
+      lock.exec("BEGIN IMMEDIATE");
+      const both = Promise.all([one.removeDocument("a"), other.addText({ uri: "a", text: `new ${round}` })]);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      lock.exec("COMMIT");
+      lock.close();
+      const [isRemoved, outcome] = await both;
+      expect(isRemoved).toBe(true);
+      // Whichever came first, and either does in some of the rounds: what was removed is not there.
+      expect([outcome, (await one.get("a")) === undefined]).toEqual([outcome, outcome === "updated"]);
+    }
   });
 });
 

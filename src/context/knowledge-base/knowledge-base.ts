@@ -250,9 +250,16 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
 
   /** Removes the document that has exactly this uri; whether there was one. */
   async removeDocument(uri: string): Promise<boolean> {
-    const found = this.#store.find(checkText(uri, "uri"));
-    if (found !== undefined) await this.#delete([found.key]);
-    return found !== undefined;
+    const name = checkText(uri, "uri");
+    if (this.#store.find(name) === undefined) return false;
+    // Looked up again there: another may have taken its place meanwhile.
+    const isRemoved = await this.#store.transact(() => {
+      const found = this.#store.find(name);
+      if (found !== undefined) this.#store.delete(found.key);
+      return found !== undefined;
+    });
+    await sweep(this.#store);
+    return isRemoved;
   }
 
   /** The best passages first. */

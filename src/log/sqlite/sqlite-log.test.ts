@@ -43,7 +43,7 @@ describeLog(
       return open(path, options);
     },
   },
-  { numRuns: 30 },
+  { numRuns: process.env["LOOM_LONG"] === "1" ? 100 : 15 },
 );
 
 test("what others did is looked for only where others did something, and then found", async () => {

@@ -8,9 +8,11 @@ import { type ReactNode, type Ref, useImperativeHandle, useLayoutEffect, useMemo
 import type { Receiver, SessionView } from "../../client/index.ts";
 import { useSession } from "../use-receiver.ts";
 import { IconButton } from "../ui/button.tsx";
-import { KeptStatesProvider } from "../ui/kept-state.tsx";
+import { type KeptStates, KeptStatesProvider } from "../ui/kept-state.tsx";
 import type { ElementPlace } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { holdInPlace } from "./hold-in-place.ts";
+import { findFocusedTurn, keepFocusedRow } from "./keep-focused-row.ts";
 import { RunItem } from "./run-item.tsx";
 import { showElement } from "./show-element.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
@@ -33,6 +35,8 @@ export interface ConversationProps {
   readonly sessionId: string;
   /** What is shown while there is nothing yet. */
   readonly children?: ReactNode;
+  /** What readers opened and wrote in it, where it is to outlive this component. */
+  readonly kept?: KeptStates | undefined;
   readonly ref?: Ref<ConversationHandle>;
 }
 
@@ -46,10 +50,10 @@ const ESTIMATED_HEIGHT = 160;
 /** Nearer to the end than this is at the end. */
 const END_PX = 80;
 
-/** Of another session nothing is kept: neither the place nor the heights. */
+/** Of another session neither the place nor the heights are kept. */
 export function Conversation(props: ConversationProps): ReactNode {
   return (
-    <KeptStatesProvider key={props.sessionId}>
+    <KeptStatesProvider key={props.sessionId} states={props.kept}>
       <SessionConversation {...props} />
     </KeptStatesProvider>
   );
@@ -66,6 +70,10 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
     estimateSize: () => ESTIMATED_HEIGHT,
     getItemKey: (index) => keys[index] ?? index,
     overscan: 2,
+    rangeExtractor: (range) => {
+      const focused = findFocusedTurn(scroller.current);
+      return keepFocusedRow(range, focused === undefined ? -1 : keys.lastIndexOf(focused));
+    },
     anchorTo: "end",
     followOnAppend: true,
     scrollEndThreshold: END_PX,
@@ -98,6 +106,10 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
         tabIndex={0}
         role="region"
         aria-label={words.conversation}
+        onClickCapture={({ target, currentTarget }) => {
+          const pressed = target instanceof Element ? target.closest("[aria-expanded]") : null;
+          if (pressed !== null) holdInPlace(currentTarget, pressed);
+        }}
       >
         {earlier > 0 ? <p className="loom-conversation-earlier">{words.earlier(earlier)}</p> : null}
         <div className="loom-conversation-rows" role="feed" style={{ height: virtualizer.getTotalSize() }}>
@@ -122,7 +134,15 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
       </div>
       {!virtualizer.isAtEnd() ? (
         <div className="loom-conversation-end">
-          <IconButton icon="down" label={words.toEnd} onClick={() => virtualizer.scrollToEnd()} />
+          <IconButton
+            icon="down"
+            label={words.toEnd}
+            onClick={() => {
+              virtualizer.scrollToEnd();
+              // The button goes when the end is reached.
+              scroller.current?.focus({ preventScroll: true });
+            }}
+          />
         </div>
       ) : null}
     </div>

@@ -97,7 +97,7 @@ describe("what the user said", () => {
   });
 
   it("can be said in another way where there is a way to", () => {
-    expect(renderUser({ mainContent: "x" }, { actions: { edit: () => undefined } })).toContain("Edit and send again");
+    expect(renderUser({ mainContent: "x" }, { actions: { edit: async () => true } })).toContain("Edit and send again");
     expect(renderUser({ mainContent: "x" })).not.toContain("Edit and send again");
   });
 

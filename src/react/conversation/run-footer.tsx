@@ -69,7 +69,9 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
   const answer = turn.messages.findLast(({ role }) => role === "assistant");
   const isCodeTold = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
   const code = isCodeTold ? undefined : cutHead(turn.code ?? "", MAX_CODE);
-  const reason = turn.reason === undefined || showsReason(answer, turn.reason) ? undefined : turn.reason;
+  // "cancelled" says nothing that the status does not.
+  const isReasonTold = turn.reason === undefined || turn.reason === status || showsReason(answer, turn.reason);
+  const reason = isReasonTold ? undefined : turn.reason;
   const number = (value: number): string => formatNumber(value, language);
   const facts = [
     ...(durationMs === undefined ? [] : [formatDuration(durationMs, language)]),

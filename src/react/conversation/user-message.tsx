@@ -1,5 +1,5 @@
 /** What the user said, as they wrote it, and the files that came with it; and another try at saying it. */
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { MessageView } from "../../client/index.ts";
 import { AttachmentList } from "../parts/attachment-list.tsx";
 import { foldText } from "../parts/cut-text.ts";
@@ -46,26 +46,43 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
   const { messageId, mainContent: text, attachments } = message;
   const [isOpen, setOpen] = useKeptState(`${messageId}/open`, false);
   const [draft, setDraft] = useKeptState<string | undefined>(`${messageId}/draft`, undefined);
+  const [isSending, setSending] = useState(false);
+  // One that is found again, as its row comes back into sight, does not call the keyboard to it.
+  const [isFresh, setFresh] = useState(false);
   const editButton = useRef<HTMLButtonElement>(null);
   const folded = foldText(text, FOLD_LINES, FOLD_CHARACTERS);
   const isLong = folded.length < text.length;
+  const edit = (): void => {
+    setFresh(true);
+    setDraft(text);
+  };
   const leave = (): void => {
     setDraft(undefined);
     // The keyboard goes back to where it came from, once that is there again.
     requestAnimationFrame(() => editButton.current?.focus());
   };
-  const send = (): void => {
+  const send = async (): Promise<void> => {
     const turn = place.getTurn();
     const said = draft?.trim() ?? "";
-    if (turn === undefined || said === "") return;
-    leave();
-    actions.edit?.(turn, said);
+    if (turn === undefined || said === "" || isSending) return;
+    setSending(true);
+    const isSent = await actions.edit?.(turn, said);
+    setSending(false);
+    // What could not be sent stays, to be sent once more.
+    if (isSent === true) leave();
   };
   return (
     <div className="loom-user" role="group" aria-label={words.you} data-message={messageId}>
       {attachments === undefined ? null : <AttachmentList attachments={attachments} />}
       {draft !== undefined ? (
-        <MessageEditor draft={draft} onChange={setDraft} onSend={send} onCancel={leave} />
+        <MessageEditor
+          draft={draft}
+          isSending={isSending}
+          isFresh={isFresh}
+          onChange={setDraft}
+          onSend={() => void send()}
+          onCancel={leave}
+        />
       ) : text === "" ? null : (
         <div className="loom-message loom-message-user">
           <p className="loom-user-text">{isOpen || !isLong ? text : `${folded}…`}</p>
@@ -80,7 +97,7 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
         <div className="loom-message-actions">
           {text === "" ? null : <CopyButton getText={() => text} label={words.copy} />}
           {actions.edit === undefined ? null : (
-            <IconButton ref={editButton} icon="edit" label={words.edit} onClick={() => setDraft(text)} />
+            <IconButton ref={editButton} icon="edit" label={words.edit} onClick={edit} />
           )}
           <InspectButton place={{ turn: place.turnKey, kind: "turn", key: "" }} />
         </div>
@@ -91,16 +108,19 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
 
 interface MessageEditorProps {
   readonly draft: string;
+  readonly isSending: boolean;
+  readonly isFresh: boolean;
   readonly onChange: (draft: string) => void;
   readonly onSend: () => void;
   readonly onCancel: () => void;
 }
 
-function MessageEditor({ draft, onChange, onSend, onCancel }: MessageEditorProps): ReactNode {
+function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }: MessageEditorProps): ReactNode {
   const words = useWords(WORDS);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     const element = field.current;
+    if (!isFresh) return;
     element?.focus();
     element?.setSelectionRange(element.value.length, element.value.length);
   }, []);
@@ -128,7 +148,7 @@ function MessageEditor({ draft, onChange, onSend, onCancel }: MessageEditorProps
         <Button
           look="primary"
           icon="send"
-          disabled={draft.trim() === ""}
+          disabled={draft.trim() === "" || isSending}
           onClick={onSend}
           aria-keyshortcuts="Control+Enter Meta+Enter"
         >

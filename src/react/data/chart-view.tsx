@@ -4,6 +4,8 @@
  */
 import { memo, type ReactNode, useId, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
+import { ShortText } from "../parts/log-box.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
@@ -46,6 +48,9 @@ const WORDS = defineWords({
     stop: "；",
   },
 });
+
+const MAX_NAME = 200;
+const MAX_SAID = 60;
 
 const findSpecification = remember(toVegaLite);
 const findNumbers = remember(readChartNumbers);
@@ -123,7 +128,7 @@ function Caption({
   return (
     <figcaption className="loom-data-caption">
       {title === undefined ? null : <strong>{title}</strong>}
-      {description === undefined ? null : <span>{description}</span>}
+      {description === undefined ? null : <ShortText text={description} />}
     </figcaption>
   );
 }
@@ -149,12 +154,12 @@ function sayChart({ kind, points, series }: ChartDescription, words: (typeof WOR
   return [
     kinds[kind ?? ""] ?? words.chart,
     words.points(say(points)),
-    ...series.map(({ name, min, max }) => words.range(name, say(min), say(max))),
+    ...series.map(({ name, min, max }) => words.range(cutHead(name, MAX_SAID), say(min), say(max))),
   ].join(words.stop);
 }
 
 function readTitle(data: JsonObject): string | undefined {
   const title = data["name"] ?? data["title"];
   const text = typeof title === "object" && title !== null ? (title as JsonObject)["text"] : title;
-  return typeof text === "string" && text !== "" ? text : undefined;
+  return typeof text === "string" && text !== "" ? cutHead(text, MAX_NAME) : undefined;
 }

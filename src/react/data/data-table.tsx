@@ -4,6 +4,8 @@
  */
 import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
+import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { formatNumber } from "../ui/format.ts";
@@ -67,6 +69,7 @@ interface TableViewProps {
   readonly isNamed: boolean;
 }
 
+const MAX_NAME = 200;
 /** A table this short is seen at a glance. */
 const GLANCED_ROWS = 6;
 const LOCALES = { en: "en", zh: "zh-CN" } as const;
@@ -83,12 +86,12 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
   const first = pageSize === Infinity ? 0 : shownPage * pageSize;
   const shown = useMemo(() => rows.subarray(first, first + pageSize), [rows, first, pageSize]);
   const say = (count: number): string => formatNumber(count, language);
-  const name = table.name ?? words.table;
+  const name = table.name === undefined ? words.table : cutHead(table.name, MAX_NAME);
   return (
     <figure className="loom-data-table" aria-busy={isBusy}>
       <figcaption className="loom-data-caption">
-        {isNamed && table.name !== undefined ? <strong>{table.name}</strong> : null}
-        {description === undefined ? null : <span>{description}</span>}
+        {isNamed && table.name !== undefined ? <strong>{name}</strong> : null}
+        {description === undefined ? null : <ShortText text={description} />}
       </figcaption>
       <div className="loom-data-bar">
         {table.rowCount > GLANCED_ROWS ? (

@@ -1,6 +1,7 @@
 /** Structured data of an answer: a table, a chart, an image, or something of the sender's own. */
 import { memo, type ReactNode } from "react";
 import type { DataBlock } from "../../client/index.ts";
+import { ShortText } from "../parts/log-box.tsx";
 import { ChartView } from "./chart-view.tsx";
 import { DataImage } from "./data-image.tsx";
 import { DataTable } from "./data-table.tsx";
@@ -25,7 +26,11 @@ export const DataView = memo(function DataView({ block }: DataViewProps): ReactN
     case "custom":
       return (
         <figure className="loom-data-custom">
-          {description === undefined ? null : <figcaption className="loom-data-caption">{description}</figcaption>}
+          {description === undefined ? null : (
+            <figcaption className="loom-data-caption">
+              <ShortText text={description} />
+            </figcaption>
+          )}
           <DataTree data={data} />
         </figure>
       );

@@ -3,6 +3,7 @@
  * only pixels; SVG is a document and is not taken.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import { isPixelData } from "../text/judge-link.ts";
 
 export interface FoundImage {
   /** An address, or a `data:` one of an allowed kind. */
@@ -10,8 +11,6 @@ export interface FoundImage {
   /** Empty where the sender says nothing of it. */
   readonly alt: string;
 }
-
-const PIXELS = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[a-z\d+/=]*$/i;
 
 export function findImage(data: JsonObject): FoundImage | undefined {
   const url = findUrl(data);
@@ -39,7 +38,7 @@ function completeMediaType(mediaType: string | undefined): string {
 }
 
 function checkInline(url: string): string | undefined {
-  return PIXELS.test(url) ? url : undefined;
+  return isPixelData(url) ? url : undefined;
 }
 
 function pickText(data: JsonObject, names: readonly string[]): string | undefined {

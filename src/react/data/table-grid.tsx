@@ -5,6 +5,7 @@
 import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Json } from "../../protocol/index.ts";
 import { useVirtualizer } from "../conversation/use-virtualizer.ts";
+import { cutHead } from "../parts/cut-text.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -49,6 +50,7 @@ interface OpenCell {
 /** As data.css has it. */
 const ROW_PX = 32;
 const OVERSCAN = 10;
+const MAX_TITLE = 200;
 
 export function TableGrid({ table, name, rows, first, count, sorting, onSort }: TableGridProps): ReactNode {
   const words = useWords(WORDS);
@@ -56,7 +58,8 @@ export function TableGrid({ table, name, rows, first, count, sorting, onSort }: 
   const [open, setOpen] = useState<OpenCell>();
   const widths = findWidths(table);
   const titles = useMemo(
-    () => table.columns.map(({ title }, column) => (title === "" ? words.column(column + 1) : title)),
+    () =>
+      table.columns.map(({ title }, column) => (title === "" ? words.column(column + 1) : cutHead(title, MAX_TITLE))),
     [table, words],
   );
   const virtualizer = useVirtualizer({
@@ -180,7 +183,7 @@ const Row = memo(function Row({ table, row, place, titles, onOpen }: RowProps): 
                 title={words.whole(title)}
                 onClick={() => onOpen({ title, text: writeWhole(cell) })}
               >
-                {text.slice(0, LINE_TEXT)}
+                {cutHead(text, LINE_TEXT)}
               </button>
             ) : (
               text
@@ -204,7 +207,7 @@ function CellDialog({ title, text, onClose }: OpenCell & { readonly onClose: () 
     <Dialog title={title} onClose={onClose}>
       <div className="loom-table-cell">
         <CopyButton getText={() => text} />
-        <pre>{text.slice(0, MAX_SHOWN)}</pre>
+        <pre>{cutHead(text, MAX_SHOWN)}</pre>
         {text.length > MAX_SHOWN ? <p className="loom-data-note">{words.cut(text.length - MAX_SHOWN)}</p> : null}
       </div>
     </Dialog>

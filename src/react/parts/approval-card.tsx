@@ -12,6 +12,7 @@ import { ArgumentsView } from "./arguments-view.tsx";
 import { Countdown } from "./clock-text.tsx";
 import { cutHead } from "./cut-text.ts";
 import { ShortText } from "./log-box.tsx";
+import { revealHidden } from "./reveal-hidden.ts";
 
 const WORDS = defineWords({
   en: {
@@ -53,15 +54,18 @@ export interface ApprovalCardProps {
   readonly place: string;
   readonly runId: string | undefined;
   readonly isLive: boolean;
+  /** It was answered here. */
+  readonly onAnswer?: (() => void) | undefined;
 }
 
-export function ApprovalCard({ call, approval, place, runId, isLive }: ApprovalCardProps): ReactNode {
+export function ApprovalCard({ call, approval, place, runId, isLive, onAnswer }: ApprovalCardProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();
   const [phase, setPhase] = useState<AnswerPhase>({ kind: "idle" });
   const answer = (decision: ApprovalAnswer["decision"], more: Pick<ApprovalAnswer, "arguments" | "reason">): void => {
     if (phase.kind === "sending") return;
     setPhase({ kind: "sending" });
+    onAnswer?.();
     void send(actions, { callId: call.toolId, runId, decision, ...more }).then((outcome) => {
       const isTaken = outcome.kind === "done" || outcome.kind === "accepted";
       setPhase(isTaken ? { kind: "sent" } : { kind: "trouble", outcome });
@@ -79,7 +83,9 @@ export function ApprovalCard({ call, approval, place, runId, isLive }: ApprovalC
     );
   }
   const canAnswer = isLive && actions.approve !== undefined;
-  const question = words.question(call.toolName === "" ? words.unnamed : cutHead(call.toolName, MAX_NAME));
+  const question = words.question(
+    call.toolName === "" ? words.unnamed : revealHidden(cutHead(call.toolName, MAX_NAME)),
+  );
   return (
     <div className="loom-approval" role="group" aria-label={question}>
       <p className="loom-approval-question">

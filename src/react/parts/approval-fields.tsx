@@ -11,6 +11,8 @@ import {
   type FieldFault,
   switchMode,
 } from "./approval-draft.ts";
+import { cutHead } from "./cut-text.ts";
+import { revealHidden } from "./reveal-hidden.ts";
 
 const WORDS = defineWords({
   en: {
@@ -37,6 +39,7 @@ const WORDS = defineWords({
   },
 });
 
+const MAX_NAME = 200;
 /** Of a field that grows with its text. */
 const MAX_ROWS = 10;
 
@@ -101,7 +104,7 @@ function FormField({ field: { name, kind, text }, fault, isDisabled, onChange }:
           disabled={isDisabled}
           onChange={(event) => onChange(String(event.target.checked))}
         />
-        <span>{name}</span>
+        <span>{showName(name)}</span>
       </label>
     );
   }
@@ -115,7 +118,7 @@ function FormField({ field: { name, kind, text }, fault, isDisabled, onChange }:
   };
   return (
     <div className="loom-field">
-      <label htmlFor={id}>{name}</label>
+      <label htmlFor={id}>{showName(name)}</label>
       {kind === "number" ? (
         // Not type="number": the wheel would change what is about to be approved.
         <input {...common} inputMode="decimal" onChange={(event) => onChange(event.target.value)} />
@@ -173,6 +176,10 @@ function RawField({ text, reading, isDisabled, onChange }: RawFieldProps): React
       )}
     </div>
   );
+}
+
+function showName(name: string): string {
+  return revealHidden(cutHead(name, MAX_NAME));
 }
 
 /** Lines there are, and a guess at those a long one is broken into. */

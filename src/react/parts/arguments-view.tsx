@@ -12,6 +12,7 @@ import { cutHead, cutTail } from "./cut-text.ts";
 import { isContainer } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
+import { revealHidden } from "./reveal-hidden.ts";
 
 const WORDS = defineWords({
   en: {
@@ -93,10 +94,10 @@ interface ArgumentEntryProps {
 const ArgumentEntry = memo(function ArgumentEntry({ name, value, isGrowing }: ArgumentEntryProps): ReactNode {
   return (
     <div className="loom-argument">
-      <dt>{cutHead(name, MAX_NAME)}</dt>
+      <dt>{revealHidden(cutHead(name, MAX_NAME))}</dt>
       <dd>
         {typeof value === "string" ? (
-          <ShortText text={value} end={isGrowing ? "last" : "first"} isLive={isGrowing} />
+          <ShortText text={value} end={isGrowing ? "last" : "first"} isLive={isGrowing} isExact />
         ) : isContainer(value) ? (
           <JsonView value={value} label={name} openLevels={isGrowing ? 0 : 1} />
         ) : (

@@ -1,7 +1,8 @@
 /** The files that came with a message: images small, everything else by its name and size. */
 import type { ReactNode } from "react";
 import type { MessageView } from "../../client/index.ts";
-import { formatBytes } from "../ui/format.ts";
+import { isPixelType } from "../text/judge-link.ts";
+import { formatBytes, formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
@@ -9,11 +10,14 @@ import { cutHead } from "./cut-text.ts";
 import { ImageItem } from "./image-item.tsx";
 
 const WORDS = defineWords({
-  en: { attachments: "Attachments", unnamed: "Unnamed file" },
-  zh: { attachments: "附件", unnamed: "未命名文件" },
+  en: {
+    attachments: "Attachments",
+    unnamed: "Unnamed file",
+    more: (count: string) => `${count} more are not shown`,
+  },
+  zh: { attachments: "附件", unnamed: "未命名文件", more: (count: string) => `另有 ${count} 个未显示` },
 });
 
-const PIXELS = /^image\/(?:png|jpeg|gif|webp|avif)$/i;
 const MAX_NAME = 120;
 /** A message brings twenty at most; one from elsewhere may say what it likes. */
 const MAX_SHOWN = 50;
@@ -30,11 +34,12 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
     <ul className="loom-attachments" aria-label={words.attachments}>
       {attachments.slice(0, MAX_SHOWN).map(({ blob_id, name, media_type, bytes }, index) => {
         const title = name === undefined || name === "" ? words.unnamed : cutHead(name, MAX_NAME);
-        const address = ui.blobUrl?.(blob_id);
+        // Half a character in it can be no part of an address.
+        const address = blob_id.isWellFormed() ? ui.blobUrl?.(blob_id) : undefined;
         return (
           // The same file may be there twice, and the list never changes.
           <li key={index}>
-            {address !== undefined && PIXELS.test(media_type) ? (
+            {address !== undefined && isPixelType(media_type) ? (
               <ImageItem url={address} alt={title} size="thumbnail" />
             ) : (
               <AttachedFile title={title} size={formatBytes(bytes, ui.language)} address={address} />
@@ -42,6 +47,11 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
           </li>
         );
       })}
+      {attachments.length > MAX_SHOWN ? (
+        <li className="loom-attachment-size">
+          {words.more(formatNumber(attachments.length - MAX_SHOWN, ui.language))}
+        </li>
+      ) : null}
     </ul>
   );
 }

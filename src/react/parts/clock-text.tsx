@@ -32,6 +32,8 @@ export interface CountdownProps {
 export function Countdown({ until, say, over }: CountdownProps): ReactNode {
   const tell = useSeconds();
   const ms = until - useNow();
+  // What is further away than that is no time anybody waits for.
+  if (ms > MAX_MS) return null;
   return (
     <span className="loom-clock" role="timer">
       {ms > 0 ? say(tell(Math.ceil(ms / TICK_MS))) : over}
@@ -40,7 +42,7 @@ export function Countdown({ until, say, over }: CountdownProps): ReactNode {
 }
 
 /** Durations below ten seconds are told in tenths, which a clock of seconds has not. */
-function useSeconds(): (seconds: number) => string {
+export function useSeconds(): (seconds: number) => string {
   const words = useWords(WORDS);
   const { language } = useUi();
   return (seconds) => (seconds < 10 ? words.seconds(seconds) : formatDuration(seconds * TICK_MS, language));

@@ -20,6 +20,8 @@ const WORDS = defineWords({
     timeout: "Took too long",
     system: "System failure",
     stage: (stage: string) => `at ${stage}`,
+    call: (id: string) => `in the tool call ${id}`,
+    final: "Trying again does not help",
     details: "Details",
     retry: "Try again",
   },
@@ -31,6 +33,8 @@ const WORDS = defineWords({
     timeout: "超时",
     system: "系统故障",
     stage: (stage: string) => `阶段：${stage}`,
+    call: (id: string) => `工具调用：${id}`,
+    final: "重试无效",
     details: "详细信息",
     retry: "重试",
   },
@@ -49,10 +53,12 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
   const place = useRunPlace();
   // What happens now is said aloud; what is scrolled past is not.
   const [isNews] = useState(isLive);
-  const { message, code, stage, errorType, recoverable, details } = part;
+  const { message, code, stage, errorType, recoverable, callId, details } = part;
   const facts = [
     ...(errorType === undefined ? [] : [words[errorType]]),
     ...(stage === undefined ? [] : [words.stage(cutHead(stage, MAX_NAME))]),
+    ...(callId === undefined ? [] : [words.call(cutHead(callId, MAX_NAME))]),
+    ...(recoverable === false ? [words.final] : []),
   ];
   const retry = (): void => {
     const turn = place.getTurn();

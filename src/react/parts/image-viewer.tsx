@@ -1,11 +1,11 @@
 /** One image above the page: as large as there is room for, or larger and moved about. */
 import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import { judgeLink } from "../text/judge-link.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { findLink } from "./web-address.ts";
 
 const WORDS = defineWords({
   en: {
@@ -44,7 +44,7 @@ export function ImageViewer({ url, source, name, onClose }: ImageViewerProps): R
   const [scale, setScale] = useState<number>();
   const image = useRef<HTMLImageElement>(null);
   // The address in it may be that of another site, which a link leads to and the page never asks.
-  const link = findLink(url) ?? (source.startsWith("data:") ? undefined : source);
+  const link = judgeLink(url) ?? (source.startsWith("data:") ? undefined : source);
   const zoom = (factor: number): void => {
     const before = scale ?? measureFit(image.current);
     setScale(Math.min(MOST, Math.max(LEAST, before * factor)));

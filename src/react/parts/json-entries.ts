@@ -1,6 +1,7 @@
 /** Looks into JSON values without walking through all of them. */
 import type { Json, JsonObject } from "../../protocol/index.ts";
 import { cutHead } from "./cut-text.ts";
+import { revealHidden } from "./reveal-hidden.ts";
 
 export type JsonContainer = JsonObject | readonly Json[];
 
@@ -27,7 +28,7 @@ const MAX_GIST = 120;
 
 /** A value in one short line, of which what is within other containers is left out. */
 export function gistValue(value: Json): string {
-  if (!isContainer(value)) return gistLeaf(value);
+  if (!isContainer(value)) return revealHidden(gistLeaf(value));
   const isList = Array.isArray(value);
   const names = listNames(isList ? (value.slice(0, MAX_GIST_ENTRIES + 1) as readonly Json[]) : value);
   const entries = names.slice(0, MAX_GIST_ENTRIES).map((name) => {
@@ -37,7 +38,7 @@ export function gistValue(value: Json): string {
   });
   if (names.length > MAX_GIST_ENTRIES) entries.push("…");
   const line = entries.join(", ");
-  return line.length > MAX_GIST ? `${cutHead(line, MAX_GIST)}…` : line;
+  return revealHidden(line.length > MAX_GIST ? `${cutHead(line, MAX_GIST)}…` : line);
 }
 
 /** Line breaks would end the line. */

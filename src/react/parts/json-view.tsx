@@ -9,8 +9,10 @@ import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { cutHead } from "./cut-text.ts";
 import { gistValue, isContainer, readEntry, listNames, type JsonContainer } from "./json-entries.ts";
 import { ShortText } from "./log-box.tsx";
+import { revealHidden } from "./reveal-hidden.ts";
 
 const WORDS = defineWords({
   en: {
@@ -70,7 +72,7 @@ const JsonBranch = memo(function JsonBranch({ name, value, openLevels }: JsonBra
     <div className="loom-json-branch">
       <button type="button" className="loom-json-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Icon name={isOpen ? "down" : "open"} />
-        {name === undefined ? null : <span className="loom-json-name">{name}</span>}
+        {name === undefined ? null : <span className="loom-json-name">{showName(name)}</span>}
         <span className="loom-json-count">{Array.isArray(value) ? words.items(count) : words.entries(count)}</span>
         {isOpen ? null : <span className="loom-json-gist">{gistValue(value)}</span>}
       </button>
@@ -100,7 +102,7 @@ function JsonEntries({ value, names, openLevels }: JsonEntriesProps): ReactNode 
               <JsonBranch name={name} value={entry} openLevels={openLevels} />
             ) : (
               <>
-                <span className="loom-json-name">{name}</span> <JsonLeaf value={entry} />
+                <span className="loom-json-name">{showName(name)}</span> <JsonLeaf value={entry} />
               </>
             )}
           </li>
@@ -117,11 +119,17 @@ function JsonEntries({ value, names, openLevels }: JsonEntriesProps): ReactNode 
   );
 }
 
+const MAX_NAME = 200;
+
+function showName(name: string): string {
+  return revealHidden(name.length > MAX_NAME ? `${cutHead(name, MAX_NAME)}…` : name);
+}
+
 function JsonLeaf({ value }: { readonly value: string | number | boolean | null }): ReactNode {
   if (typeof value === "string") {
     return (
       <span className="loom-json-text">
-        “<ShortText text={value} />”
+        “<ShortText text={value} isExact />”
       </span>
     );
   }

@@ -10,6 +10,7 @@ import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { cutHead, cutTail, findBlocks, foldText } from "./cut-text.ts";
+import { revealHidden } from "./reveal-hidden.ts";
 import { useFollowEnd } from "./use-follow-end.ts";
 import { useSteppedText } from "./use-stepped-text.ts";
 
@@ -101,19 +102,22 @@ export interface ShortTextProps {
   readonly text: string;
   readonly end?: "first" | "last";
   readonly isLive?: boolean;
+  /** What cannot be seen in it is told. */
+  readonly isExact?: boolean;
 }
 
 /** A text within a line of others, of which the beginning or the end is shown and on demand the rest. */
-export function ShortText({ text: given, end = "first", isLive = false }: ShortTextProps): ReactNode {
+export function ShortText({ text: given, end = "first", isLive = false, isExact = false }: ShortTextProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
   const [isAll, setAll] = useState(false);
   const text = useSteppedText(given, isLive);
-  if (text.length <= SHORT) return <span className="loom-short">{text}</span>;
+  const show = (shown: string): string => (isExact ? revealHidden(shown) : shown);
+  if (text.length <= SHORT) return <span className="loom-short">{show(text)}</span>;
   const part = end === "first" ? `${cutHead(text, SHORT)}…` : `…${cutTail(text, SHORT)}`;
   return (
     <span className="loom-short">
-      {isAll ? cutTail(text, MAX_ALL) : part}{" "}
+      {show(isAll ? cutTail(text, MAX_ALL) : part)}{" "}
       <button type="button" className="loom-more" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
         {isAll ? words.showLess : words.showAll(formatNumber(text.length, language))}
       </button>

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { MessagePart, ThinkingPart, TodoList, ToolCall, ToolCallStatus } from "../../client/index.ts";
 import { type Language, type Ui, UiProvider } from "../index.ts";
 import { KeptStates, KeptStatesProvider } from "../ui/kept-state.tsx";
+import { FailedPart } from "./part-boundary.tsx";
 import { PartItem } from "./part-item.tsx";
 
 const EVIL = `"><img src=x onerror=alert(1)><script>alert(2)</script>`;
@@ -229,6 +230,27 @@ describe("an error", () => {
     expect(render({ ...part, recoverable: false }, { actions, isLive: false })).not.toContain("Try again");
   });
 
+  it("says all there is: its kind, where, in which call, and that another try does not help", () => {
+    const html = render({
+      ...part,
+      recoverable: false,
+      stage: "tool_execute",
+      errorType: "timeout",
+      callId: "call_7",
+      details: { after: 30 },
+    });
+    for (const told of [
+      "no model",
+      "model_failed",
+      "Took too long",
+      "tool_execute",
+      "call_7",
+      "does not help",
+      "Details",
+    ])
+      expect(html).toContain(told);
+  });
+
   it("is said aloud when it happens, and not when it is scrolled past", () => {
     expect(render(part)).toContain('role="alert"');
     expect(render(part, { isLive: false })).not.toContain('role="alert"');
@@ -263,6 +285,49 @@ describe("an image", () => {
     expect(withheld).not.toContain("<img");
     expect(withheld).toContain("A chart");
     expect(withheld).toContain("https://example.com/a.png");
+  });
+});
+
+describe("a text", () => {
+  it("holds nothing back once nothing more will come, even if it never ended", () => {
+    const part: MessagePart = { type: "text", key: "k", text: "a\n\n| b | c |", format: "markdown", isComplete: false };
+    expect(render(part)).not.toContain("| b | c |");
+    expect(render(part, { isLive: false })).toContain("| b | c |");
+  });
+});
+
+describe("what a sender hides", () => {
+  const hidden = "a\u202Egnp.exe";
+
+  it("is told in what is to be approved", () => {
+    const asked = { [hidden]: hidden, deep: { [hidden]: [hidden] } };
+    const html = render(
+      tool({
+        toolName: hidden,
+        arguments: asked,
+        status: "awaiting_approval",
+        approval: { decision: "pending", arguments: asked },
+      }),
+      { actions: { approve: () => Promise.resolve({ kind: "done" }) } },
+    );
+    expect(html).not.toContain("\u202E");
+    expect(html.match(/a⟨U\+202E⟩gnp\.exe/g)?.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("is no time to answer that is years away", () => {
+    const approval = { decision: "pending", arguments: {}, expiresAt: 1e300 } as const;
+    const html = render(tool({ status: "awaiting_approval", approval }));
+    expect(html).not.toContain("left to answer");
+    expect(html).not.toContain("e+");
+  });
+});
+
+describe("a part that cannot be shown", () => {
+  it("is said so in its place", () => {
+    const part: MessagePart = { type: "image", key: "k", url: "x" };
+    const html = renderToStaticMarkup(createElement(FailedPart, { part }));
+    expect(html).toContain("This part cannot be shown.");
+    expect(html).toContain("Copy as JSON");
   });
 });
 

@@ -6,6 +6,7 @@ import { RichText } from "../text/rich-text.tsx";
 import { ErrorBanner } from "./error-banner.tsx";
 import { ImageItem } from "./image-item.tsx";
 import { InspectButton } from "./inspect-button.tsx";
+import { PartBoundary } from "./part-boundary.tsx";
 import { ReferencesItem } from "./references-item.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
 import { TodoCard } from "./todo-card.tsx";
@@ -25,7 +26,9 @@ export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode 
   return (
     <div className="loom-part-row">
       <div className="loom-part-content">
-        <PartContent {...props} />
+        <PartBoundary part={props.part}>
+          <PartContent {...props} />
+        </PartBoundary>
       </div>
       <InspectButton place={{ turn: props.turnKey, kind: "part", key: props.part.key }} />
     </div>
@@ -35,7 +38,8 @@ export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode 
 function PartContent({ part, turnKey, runId, isLive, todoList }: PartItemProps): ReactNode {
   switch (part.type) {
     case "text":
-      return <RichText text={part.text} format={part.format} isComplete={part.isComplete} />;
+      // What is held back while it may still become something is shown once nothing more will come.
+      return <RichText text={part.text} format={part.format} isComplete={part.isComplete || !isLive} />;
     case "thinking":
       return <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} />;
     case "tool":

@@ -5,11 +5,11 @@ import { Disclosure } from "../ui/disclosure.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useKeptState } from "../ui/kept-state.tsx";
+import { judgeLink } from "../text/judge-link.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { cutHead } from "./cut-text.ts";
 import { ShortText } from "./log-box.tsx";
-import { findLink } from "./web-address.ts";
 
 const WORDS = defineWords({
   en: {
@@ -84,7 +84,7 @@ function SourceEntry({ source, place }: { readonly source: Reference; readonly p
   const words = useWords(WORDS);
   const { uri, snippet, score, ref = place, firstLine, lastLine } = source;
   const title = cutHead(source.title === "" ? (uri ?? "") : source.title, MAX_TITLE);
-  const href = findLink(uri);
+  const href = uri === undefined ? undefined : judgeLink(uri);
   const facts = [
     ...(firstLine === undefined ? [] : [words.lines(firstLine, lastLine ?? firstLine)]),
     ...(score === undefined ? [] : [words.score(score.toFixed(2))]),

@@ -50,9 +50,11 @@ export interface ThinkingItemProps {
   readonly turnKey: string;
   /** Its run is going. */
   readonly isLive: boolean;
+  /** Among many: its first line stays, to tell it from the others. */
+  readonly isOneOfMany?: boolean;
 }
 
-export function ThinkingItem({ part, turnKey, isLive }: ThinkingItemProps): ReactNode {
+export function ThinkingItem({ part, turnKey, isLive, isOneOfMany = false }: ThinkingItemProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
   const [isOpen, setOpen] = useKeptState(`${turnKey}/${part.key}/open`, false);
@@ -81,7 +83,7 @@ export function ThinkingItem({ part, turnKey, isLive }: ThinkingItemProps): Reac
       {isOpen ? null : (
         // The name of a button should not change with every token.
         <span className="loom-thinking-preview" aria-hidden="true">
-          <span>{isGoing ? findLastLine(newest) : ""}</span>
+          <span>{isGoing ? findLastLine(newest) : isOneOfMany ? findFirstLine(text) : ""}</span>
         </span>
       )}
     </span>
@@ -93,6 +95,12 @@ export function ThinkingItem({ part, turnKey, isLive }: ThinkingItemProps): Reac
       </Disclosure>
     </div>
   );
+}
+
+const MAX_FIRST = 200;
+
+function findFirstLine(text: string): string {
+  return cutHead(text.trimStart(), MAX_FIRST).split("\n", 1)[0] ?? "";
 }
 
 function nameStage(stage: string, words: (typeof WORDS)["en"]): string {

@@ -18,6 +18,7 @@ import { cutHead } from "./cut-text.ts";
 import { gistValue, isContainer, isEmpty, readJsonText } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
+import { revealHidden } from "./reveal-hidden.ts";
 import { ToolStatus } from "./tool-status.tsx";
 
 const WORDS = defineWords({
@@ -70,7 +71,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
   const isAsked = status === "awaiting_approval";
   const isOpen = choice === undefined || (isAsked && !choice.wasAsked) ? status !== "success" : choice.isOpen;
   const isGoing = isLive && status === "running";
-  const name = call.toolName === "" ? words.unnamed : cutHead(call.toolName, MAX_NAME);
+  const name = call.toolName === "" ? words.unnamed : revealHidden(cutHead(call.toolName, MAX_NAME));
   const summary = (
     <span className="loom-tool-head">
       <span className="loom-tool-label">
@@ -95,7 +96,14 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
         isOpen={isOpen}
         onToggle={(wanted) => setChoice({ isOpen: wanted, wasAsked: isAsked })}
       >
-        <ToolBody call={call} place={place} runId={runId} isLive={isLive} />
+        <ToolBody
+          call={call}
+          place={place}
+          runId={runId}
+          isLive={isLive}
+          // Who has answered wants to see what comes of it, and their keyboard is there.
+          onAnswer={() => setChoice({ isOpen: true, wasAsked: true })}
+        />
       </Disclosure>
       {isGoing && (progress !== undefined || progressMessage !== undefined) ? (
         <div className="loom-tool-progress">
@@ -112,9 +120,10 @@ interface ToolBodyProps {
   readonly place: string;
   readonly runId: string | undefined;
   readonly isLive: boolean;
+  readonly onAnswer: () => void;
 }
 
-function ToolBody({ call, place, runId, isLive }: ToolBodyProps): ReactNode {
+function ToolBody({ call, place, runId, isLive, onAnswer }: ToolBodyProps): ReactNode {
   const words = useWords(WORDS);
   const { description, status, output, error, result, approval } = call;
   const isStreaming = status === "streaming";
@@ -139,7 +148,7 @@ function ToolBody({ call, place, runId, isLive }: ToolBodyProps): ReactNode {
         </ToolSection>
       )}
       {approval === undefined ? null : (
-        <ApprovalCard call={call} approval={approval} place={place} runId={runId} isLive={isLive} />
+        <ApprovalCard call={call} approval={approval} place={place} runId={runId} isLive={isLive} onAnswer={onAnswer} />
       )}
       {output === "" ? null : (
         <ToolSection title={words.output}>

@@ -1,5 +1,5 @@
 /** A block of code: its language, a button to copy it, and colours once it is complete and the page can give them. */
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
@@ -27,12 +27,14 @@ export const CodeBlock = memo(function CodeBlock({
   const words = useWords(TEXT_WORDS);
   const { Code } = useUi().plugins;
   const name = (/^[^\s{,]*/.exec(language.trim())?.[0] ?? "").slice(0, LONGEST_NAME);
+  const [hasFailed, setFailed] = useState(false);
   const plain = <TextPieces text={code} />;
   const isColoured = Code !== undefined && isComplete && name !== "" && code.length <= LONGEST_COLOURED;
   return (
     <div className="loom-code">
       <div className="loom-code-head">
         <span className="loom-code-language">{name === "" ? words.code : name}</span>
+        {isColoured && hasFailed ? <span className="loom-text-failed">{words.noColours}</span> : null}
         <CopyButton getText={() => code} label={words.copyCode} />
       </div>
       <pre
@@ -44,7 +46,7 @@ export const CodeBlock = memo(function CodeBlock({
       >
         <code>
           {isColoured ? (
-            <PluginGuard plain={plain}>
+            <PluginGuard plain={plain} onFail={() => setFailed(true)}>
               <Code code={code} language={name} isComplete />
             </PluginGuard>
           ) : (

@@ -3,6 +3,7 @@ import { memo, type ReactNode, useRef } from "react";
 import { useWords } from "../ui/words.ts";
 import { buildHtmlElements } from "./html-elements.tsx";
 import { parseInert } from "./parse-inert.ts";
+import { RestText } from "./plain-text.tsx";
 import { TEXT_WORDS } from "./text-words.ts";
 
 export interface HtmlTextProps {
@@ -27,7 +28,7 @@ export function HtmlText({ text, isComplete }: HtmlTextProps): ReactNode {
   return (
     <div className="loom-text">
       <HtmlFragment html={parsed.current} />
-      {rest === "" ? null : <span className="loom-text-rest">{stripTags(rest)}</span>}
+      {rest === "" ? null : <RestText text={rest} clean={stripTags} />}
     </div>
   );
 }

@@ -7,7 +7,8 @@
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const IMAGE = /^https?:\/\//i;
 /** Images that are pixels; an SVG is a document. */
-const PIXELS = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\d+/=a-z]+$/i;
+const PIXELS = /^image\/(?:png|jpeg|gif|webp|avif)$/i;
+const PIXEL_DATA = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\d+/=a-z]+$/i;
 // oxlint-disable-next-line no-control-regex -- browsers drop some of these from addresses, so a scheme can hide among them
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 
@@ -29,10 +30,20 @@ export function judgeLink(written: string): string | undefined {
 /** The address an image may be asked for by, of the server that fetches it; undefined where there must be none. */
 export function judgeImage(written: string): string | undefined {
   const address = written.trim();
-  if (address.startsWith("data:")) return address.length <= LONGEST_IMAGE && PIXELS.test(address) ? address : undefined;
+  if (address.startsWith("data:")) return address.length <= LONGEST_IMAGE && isPixelData(address) ? address : undefined;
   if (address.length > LONGEST || CONTROL.test(address) || !IMAGE.test(address)) return undefined;
   const url = parseUrl(address);
   return url !== undefined && isWeb(url) ? url.href : undefined;
+}
+
+/** Whether a kind of file is pixels and nothing else. */
+export function isPixelType(mediaType: string): boolean {
+  return PIXELS.test(mediaType);
+}
+
+/** Whether an address holds such an image itself. */
+export function isPixelData(address: string): boolean {
+  return PIXEL_DATA.test(address);
 }
 
 function isWeb({ protocol }: URL): boolean {

@@ -70,7 +70,7 @@ const ENDS_ALONE: ReadonlySet<string> = new Set([
   "html",
   "math",
 ]);
-const INTERRUPTS: ReadonlySet<string> = new Set(["heading", "hr", "code", "list", "blockquote", "html", "math"]);
+const INTERRUPTS: ReadonlySet<string> = new Set(["heading", "hr", "code", "list", "blockquote"]);
 /** A paragraph that may yet turn out to be a definition or mathematics. */
 const UNDECIDED = /^ {0,3}\[|(?:^|\n) {0,3}(?:\$\$|\\\[)/;
 
@@ -80,7 +80,9 @@ export class MarkdownFeed {
 
   #text = "";
   #hasReturns = false;
+  /** The text with one kind of line end, and how much of it that is. */
   #source = "";
+  #taken = 0;
   #isComplete = false;
   #document: MarkdownDocument = { pages: [], count: 0, isComplete: false, rest: "" };
 
@@ -106,11 +108,13 @@ export class MarkdownFeed {
       this.#begin(Object.create(null) as Links);
       this.#text = "";
       this.#hasReturns = false;
+      this.#source = "";
+      this.#taken = 0;
     }
     this.#hasReturns ||= text.includes("\r", this.#text.length);
     this.#text = text;
     this.#isComplete = isComplete;
-    this.#source = this.#hasReturns ? normalise(text, isComplete) : text;
+    this.#extend(text);
     this.#advance();
     if (
       this.#hasNewLinks &&
@@ -123,6 +127,13 @@ export class MarkdownFeed {
     }
     this.#document = this.#build();
     return this.#document;
+  }
+
+  /** Two kinds of line end are one; a carriage return at the end may be half of one. Only what is new is looked at. */
+  #extend(text: string): void {
+    const end = this.#hasReturns && !this.#isComplete && text.endsWith("\r") ? text.length - 1 : text.length;
+    this.#source = this.#hasReturns ? this.#source + text.slice(this.#taken, end).replaceAll(/\r\n?/g, "\n") : text;
+    this.#taken = end;
   }
 
   /** Compared whole once it is complete; until then by where it was continued, so that a token costs the same anywhere. */
@@ -188,7 +199,8 @@ export class MarkdownFeed {
     let isUndecided = false;
     for (const [index, token] of tokens.entries()) {
       const before = tokens[index - 1];
-      if (before !== undefined) isUndecided = before.type !== "space" && (isUndecided || isUndecidedToken(before));
+      if (before !== undefined)
+        isUndecided = before.type !== "space" && (isUndecided || isUndecidedBefore(before, token));
       const isEnded = before !== undefined && !isUndecided && isCertain(before, token);
       if (isEnded && hasLines(this.#source, offset, end, before)) {
         certain = index;
@@ -340,25 +352,24 @@ export class MarkdownFeed {
   }
 }
 
-/** Two kinds of line end are one; a carriage return at the end may be half of one. */
-function normalise(text: string, isComplete: boolean): string {
-  const whole = isComplete || !text.endsWith("\r") ? text : text.slice(0, -1);
-  return whole.replaceAll(/\r\n?/g, "\n");
-}
-
 /** Nothing that may come can change `before`, once the first line of `next` is whole. */
 function isCertain(before: Token, next: Token): boolean {
   // An empty line may be the beginning of one that is not.
   if (next.type === "space") return false;
   if (ENDS_ALONE.has(before.type)) return true;
-  // What begins as mathematics is a block of it only once its last line is whole, with nothing else in it.
-  const isWhole = next.type === "math" ? next.raw.endsWith("\n") : !UNDECIDED.test(next.raw);
-  return before.type === "paragraph" && INTERRUPTS.has(next.type) && isWhole;
+  return before.type === "paragraph" && interruptsParagraph(next);
 }
 
-/** It may take in what stands below it, up to an empty line. */
-function isUndecidedToken({ type, raw }: Token): boolean {
+/** It may take in what stands below it, up to an empty line: as a definition, mathematics, or an underlined heading. */
+function isUndecidedBefore({ type, raw }: Token, next: Token): boolean {
+  if (type === "paragraph" && next.type !== "space" && !interruptsParagraph(next)) return true;
   return type === "def" || ((type === "paragraph" || type === "heading") && UNDECIDED.test(raw));
+}
+
+/** Also one that will turn out to be a heading because of a line below. */
+function interruptsParagraph({ type, raw }: Token): boolean {
+  if (!INTERRUPTS.has(type) || UNDECIDED.test(raw)) return false;
+  return type !== "list" || /^ {0,3}(?:[*+-]|\d{1,9}[.)]) /.test(raw);
 }
 
 /** A paragraph is also ended by what could be the head of a table, which is two lines. */

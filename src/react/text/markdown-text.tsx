@@ -5,6 +5,7 @@
 import { memo, type ReactNode, useMemo } from "react";
 import { MarkdownBlock } from "./block-elements.tsx";
 import { type Block, MarkdownFeed } from "./markdown-feed.ts";
+import { RestText } from "./plain-text.tsx";
 
 export interface MarkdownTextProps {
   readonly text: string;
@@ -21,7 +22,7 @@ export function MarkdownText({ text, isComplete }: MarkdownTextProps): ReactNode
       {pages.map((blocks, index) => (
         <Page key={index} blocks={blocks} isOpen={!isComplete && index === last} />
       ))}
-      {rest === "" ? null : <span className="loom-text-rest">{rest}</span>}
+      {rest === "" ? null : <RestText text={rest} />}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 /** A formula, by the page's plugin; without one, and while it is being written, its source. */
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { useUi } from "../ui/ui-context.tsx";
+import { useWords } from "../ui/words.ts";
 import { PluginGuard } from "./plugin-guard.tsx";
+import { TEXT_WORDS } from "./text-words.ts";
 
 export interface MathTextProps {
   readonly source: string;
@@ -11,14 +13,25 @@ export interface MathTextProps {
 
 export const MathText = memo(function MathText({ source, isBlock, isComplete }: MathTextProps): ReactNode {
   const { Math } = useUi().plugins;
-  const plain = <code className="loom-math-source">{source}</code>;
+  const words = useWords(TEXT_WORDS);
+  const [hasFailed, setFailed] = useState(false);
+  const plain = (
+    <code className="loom-math-source" title={hasFailed ? words.noFormula : undefined}>
+      {source}
+    </code>
+  );
   const shown =
     Math === undefined || !isComplete ? (
       plain
     ) : (
-      <PluginGuard key={source} plain={plain}>
+      <PluginGuard key={source} plain={plain} onFail={() => setFailed(true)}>
         <Math source={source} isBlock={isBlock} />
       </PluginGuard>
     );
-  return <span className={isBlock ? "loom-math loom-math-block" : "loom-math"}>{shown}</span>;
+  return (
+    <span className={isBlock ? "loom-math loom-math-block" : "loom-math"}>
+      {shown}
+      {isBlock && hasFailed ? <span className="loom-text-failed">{words.noFormula}</span> : null}
+    </span>
+  );
 });

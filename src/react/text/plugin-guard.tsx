@@ -7,11 +7,13 @@ import { Component, type ReactNode, Suspense } from "react";
 export interface PluginGuardProps {
   readonly plain: ReactNode;
   readonly children: ReactNode;
+  /** It could not be loaded. A browser does not load it again while the page is there. */
+  readonly onFail?: (() => void) | undefined;
 }
 
-export function PluginGuard({ plain, children }: PluginGuardProps): ReactNode {
+export function PluginGuard({ plain, children, onFail }: PluginGuardProps): ReactNode {
   return (
-    <Boundary plain={plain}>
+    <Boundary plain={plain} onFail={onFail}>
       <Suspense fallback={plain}>{children}</Suspense>
     </Boundary>
   );
@@ -23,6 +25,10 @@ class Boundary extends Component<PluginGuardProps, { readonly hasFailed: boolean
 
   static getDerivedStateFromError(): { hasFailed: boolean } {
     return { hasFailed: true };
+  }
+
+  override componentDidCatch(): void {
+    this.props.onFail?.();
   }
 
   override render(): ReactNode {

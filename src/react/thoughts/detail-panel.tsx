@@ -1,5 +1,6 @@
 /** The details of what is selected in a drawing: below it, closed with Escape, and always of a bounded size. */
 import { type ReactNode, useEffect, useRef } from "react";
+import { cutHead } from "../parts/cut-text.ts";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { useWords } from "../ui/words.ts";
@@ -59,7 +60,7 @@ export function DetailText({ text, look }: { readonly text: string; readonly loo
   return (
     <div className={`loom-detail-text${look === undefined ? "" : " loom-detail-bad"}`}>
       <div className="loom-detail-words" tabIndex={0} role="group">
-        {text.slice(0, SHOWN_TEXT)}
+        {cutHead(text, SHOWN_TEXT)}
       </div>
       <CopyButton getText={() => text} />
       {text.length > SHOWN_TEXT ? <p className="loom-detail-note">{words.cut(SHOWN_TEXT)}</p> : null}

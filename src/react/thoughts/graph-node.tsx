@@ -1,6 +1,7 @@
 /** One step in the drawing of a graph. */
 import { memo, type ReactNode } from "react";
 import type { GraphNodeView } from "../../client/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useWords } from "../ui/words.ts";
@@ -37,12 +38,12 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
   const { id, label, status, operation, expandedFrom, error } = node;
   const words = useWords(GRAPH_WORDS);
   const icon = ICONS[status];
-  const name = (label ?? id).slice(0, SHOWN_TEXT);
+  const name = cutHead(label ?? id, SHOWN_TEXT);
   const said = [
     ...(added === 0 ? [] : [words.expandedSaid(added)]),
-    ...(error === undefined ? [] : [error.slice(0, SHOWN_TEXT)]),
+    ...(error === undefined ? [] : [cutHead(error, SHOWN_TEXT)]),
     ...(needs === "" ? [] : [words.needsSaid(needs)]),
-    ...(expandedFrom === undefined ? [] : [words.addedBy(expandedFrom)]),
+    ...(expandedFrom === undefined ? [] : [words.addedBy(cutHead(expandedFrom, SHOWN_TEXT))]),
   ].map((each) => words.pause + each);
   return (
     <div
@@ -57,7 +58,7 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
       aria-posinset={position + 1}
       aria-setsize={props.count}
       style={{ transform: `translate(${x}px, ${y}px)` }}
-      title={expandedFrom === undefined ? undefined : words.addedBy(expandedFrom)}
+      title={expandedFrom === undefined ? undefined : words.addedBy(cutHead(expandedFrom, SHOWN_TEXT))}
       onClick={() => props.onChoose(position)}
     >
       <span className="loom-step-name">{name}</span>

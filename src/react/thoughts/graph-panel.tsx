@@ -1,6 +1,7 @@
 /** All there is to know of one step of a graph: what came of it, what it needs, and what it became. */
 import type { ReactNode } from "react";
 import type { GraphNodeView, GraphView } from "../../client/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
 import { formatDuration } from "../ui/format.ts";
 import { Badge, type Tone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -59,7 +60,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
       head={
         <>
           <Badge tone={STEP_TONES[node.status]}>{words[node.status]}</Badge>
-          <strong>{(node.label ?? node.id).slice(0, SHOWN_LABEL)}</strong>
+          <strong>{cutHead(node.label ?? node.id, SHOWN_LABEL)}</strong>
         </>
       }
     >
@@ -78,7 +79,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
             <Fact key={name} name={name}>
               {ids.slice(0, MAX_LISTED).map((id) => (
                 <button key={id} type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
-                  {id.slice(0, SHOWN_NAME)}
+                  {cutHead(id, SHOWN_NAME)}
                 </button>
               ))}
               {ids.length > MAX_LISTED ? words.more(ids.length - MAX_LISTED) : null}
@@ -108,7 +109,7 @@ function Scores({
         <div key={`${at} ${id}`} className="loom-fact">
           <dt>
             <button type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
-              {id.slice(0, SHOWN_NAME)}
+              {cutHead(id, SHOWN_NAME)}
             </button>
           </dt>
           <dd>
@@ -116,6 +117,11 @@ function Scores({
           </dd>
         </div>
       ))}
+      {ranked.length > MAX_LISTED ? (
+        <div className="loom-fact">
+          <dt>{words.more(ranked.length - MAX_LISTED)}</dt>
+        </div>
+      ) : null}
     </dl>
   );
 }

@@ -28,7 +28,6 @@ export const STAGE_WORDS = defineWords({
     and: ", ",
     more: (count: number) => ` and ${count} more`,
     done: (done: number, total: number) => `${done} of ${total} done`,
-    seconds: (seconds: number) => `${seconds} s`,
   },
   zh: {
     starting: "正在启动",
@@ -54,8 +53,7 @@ export const STAGE_WORDS = defineWords({
     thoughts: (count: number) => `${count} 个想法`,
     graph: "正在执行思维图",
     and: "、",
-    more: (count: number) => ` 等另外 ${count} 个`,
+    more: (count: number) => ` 及另外 ${count} 个`,
     done: (done: number, total: number) => `已完成 ${done}/${total}`,
-    seconds: (seconds: number) => `${seconds} 秒`,
   },
 });

@@ -4,7 +4,8 @@
  */
 import { memo, type ReactNode, useState } from "react";
 import type { TurnView } from "../../client/index.ts";
-import { formatDuration } from "../ui/format.ts";
+import { useSeconds } from "../parts/clock-text.tsx";
+import { cutHead } from "../parts/cut-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -19,10 +20,12 @@ export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
   const stage = findStage(turn);
   if (stage === undefined) return null;
   const { title, detail } = describeStage(stage, words);
+  // That somebody is asked is for the page to say: it is about more than this run.
+  const isSaid = !isQuiet && stage.kind !== "approval";
   return (
     <div className="loom-stage" data-stage={stage.kind}>
       {stage.kind === "approval" ? <Icon name="alert" /> : <Spinner />}
-      <span role={isQuiet ? undefined : "status"} className="loom-stage-title">
+      <span role={isSaid ? "status" : undefined} className="loom-stage-title">
         {title}
       </span>
       {detail === "" ? null : <span className="loom-stage-detail">{detail}</span>}
@@ -58,8 +61,8 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
       const message = stage.kind === "calling" ? (stage.message ?? "") : "";
       const others = stage.others === 0 ? "" : words.others(stage.others);
       return {
-        title: words[stage.kind](stage.tool.slice(0, SHOWN_NAME)),
-        detail: [others, message.slice(0, SHOWN_MESSAGE)].filter((each) => each !== "").join(" · "),
+        title: words[stage.kind](cutHead(stage.tool, SHOWN_NAME)),
+        detail: [others, cutHead(message, SHOWN_MESSAGE)].filter((each) => each !== "").join(" · "),
       };
     }
     case "expanding":
@@ -75,7 +78,7 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
         ].join(" · "),
       };
     case "graph": {
-      const names = stage.nodes.map((name) => name.slice(0, SHOWN_NAME)).join(words.and);
+      const names = stage.nodes.map((name) => cutHead(name, SHOWN_NAME)).join(words.and);
       return {
         title: words.graph,
         detail: [words.done(stage.done, stage.total), names + (stage.more === 0 ? "" : words.more(stage.more))].join(
@@ -98,7 +101,7 @@ function thinkingTitle(stage: string | undefined, words: StageWords): string {
     case "reasoning":
       return words.thinking;
     default:
-      return words.thinkingOther(stage.slice(0, SHOWN_NAME));
+      return words.thinkingOther(cutHead(stage, SHOWN_NAME));
   }
 }
 
@@ -108,13 +111,10 @@ const PLAUSIBLE_MS = 24 * 3600 * 1000;
 
 /** Renders alone, once a second. */
 const Elapsed = memo(function Elapsed({ since }: { readonly since: number | undefined }): ReactNode {
-  const words = useWords(STAGE_WORDS);
-  const { language } = useUi();
+  const tell = useSeconds();
   const now = useNow();
   const [mountedAt] = useState(now);
   const isPlausible = since !== undefined && since <= now && now - since < PLAUSIBLE_MS;
   const seconds = Math.max(0, Math.floor((now - (isPlausible ? since : mountedAt)) / SECOND_MS));
-  // Tenths would stand still between two ticks.
-  const told = seconds < 10 ? words.seconds(seconds) : formatDuration(seconds * SECOND_MS, language);
-  return <span className="loom-stage-clock">{told}</span>;
+  return <span className="loom-stage-clock">{tell(seconds)}</span>;
 });

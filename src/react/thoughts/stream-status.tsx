@@ -4,6 +4,7 @@
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { StreamState } from "../../client/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
@@ -155,7 +156,7 @@ function Vouching({ state: { reason, verified, cannotKnow } }: { readonly state:
     <>
       {reason === undefined ? null : (
         <p className="loom-stream-reason">
-          {words.reason(reason.message.slice(0, SHOWN_REASON))} <code>{reason.code}</code>
+          {words.reason(cutHead(reason.message, SHOWN_REASON))} <code>{reason.code}</code>
         </p>
       )}
       {cannotKnow.length > 0 ? (

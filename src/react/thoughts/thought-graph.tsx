@@ -4,6 +4,7 @@
  */
 import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import type { GraphView } from "../../client/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
@@ -57,6 +58,7 @@ function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphV
 }
 
 const MAX_NAMED = 5;
+const SHOWN_NAME = 60;
 
 type GraphBodyProps = ThoughtGraphProps & Pick<Opened, "selected" | "select">;
 
@@ -130,7 +132,7 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
               added={added.get(node.id)?.length ?? 0}
               needs={box.before
                 .slice(0, MAX_NAMED)
-                .map((place) => nodes[place]?.id)
+                .map((place) => cutHead(nodes[place]?.id ?? "", SHOWN_NAME))
                 .join(", ")}
               isSelected={node.id === selected?.id}
               hasKeyboard={position === current}

@@ -1,6 +1,7 @@
 /** One thought in the drawing of a tree, or the stand-in of siblings that are folded. */
 import { memo, type ReactNode } from "react";
 import type { ThoughtView } from "../../client/index.ts";
+import { cutHead } from "../parts/cut-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
 import { Score } from "./score.tsx";
@@ -74,9 +75,9 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
       data-small={props.isSmall}
       aria-selected={props.isSelected}
       aria-expanded={isOpen}
-      title={reason?.slice(0, SHOWN_TEXT)}
+      title={reason === undefined ? undefined : cutHead(reason, SHOWN_TEXT)}
     >
-      <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : text.slice(0, SHOWN_TEXT)}</span>
+      <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : cutHead(text, SHOWN_TEXT)}</span>
       <span className="loom-thought-foot">
         {icon === undefined ? null : <Icon name={icon} />}
         {score === undefined ? (
@@ -90,7 +91,7 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
         {reason === undefined ? null : (
           <>
             <span className="loom-said">{words.pause}</span>
-            <span className="loom-thought-reason">{reason.slice(0, SHOWN_TEXT)}</span>
+            <span className="loom-thought-reason">{cutHead(reason, SHOWN_TEXT)}</span>
           </>
         )}
         {folded === 0 ? null : <span className="loom-said">{`${words.pause}${words.foldedBelow(folded)}`}</span>}

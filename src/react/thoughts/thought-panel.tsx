@@ -1,5 +1,6 @@
 /** All there is to know of one thought. */
 import type { ReactNode } from "react";
+import { cutHead } from "../parts/cut-text.ts";
 import { formatNumber } from "../ui/format.ts";
 import { Badge, type Tone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -43,7 +44,7 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
   const below = (index.sizes[place] ?? 1) - 1;
   const nameOf = (above: number): string => {
     const text = index.thoughts[above]?.text.trim() ?? "";
-    return text === "" ? words.unnamed : text.slice(0, SHOWN_NAME);
+    return text === "" ? words.unnamed : cutHead(text, SHOWN_NAME);
   };
   return (
     <DetailPanel
@@ -98,7 +99,7 @@ function WhyDead({ thought, index, place, reason }: ThoughtPanelProps & { readon
   if (thought.status === "abandoned")
     return (
       <p className="loom-detail-why">
-        {reason === undefined ? words.whyAbandonedUnsaid : words.whyAbandoned(reason.slice(0, SHOWN_REASON))}
+        {reason === undefined ? words.whyAbandonedUnsaid : words.whyAbandoned(cutHead(reason, SHOWN_REASON))}
       </p>
     );
   if (thought.status !== "pruned") return null;

@@ -17,6 +17,7 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children, size = "small" }: DialogProps): ReactNode {
   const words = useWords(WORDS);
   const element = useRef<HTMLDialogElement>(null);
+  const pressed = useRef<EventTarget>(null);
   // Closed while it is still in the document, it gives the focus back to where it was.
   useLayoutEffect(() => {
     const dialog = element.current;
@@ -32,8 +33,12 @@ export function Dialog({ title, onClose, children, size = "small" }: DialogProps
         event.preventDefault();
         onClose();
       }}
+      onPointerDown={(event) => {
+        pressed.current = event.target;
+      }}
       onClick={(event) => {
-        if (event.target === element.current) onClose();
+        // Who selects a text and lets go outside does not mean to leave.
+        if (event.target === element.current && pressed.current === element.current) onClose();
       }}
     >
       <header className="loom-dialog-head">

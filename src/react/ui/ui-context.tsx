@@ -36,8 +36,8 @@ export interface UiActions {
   changeTodo?(change: TodoChange): Promise<CommandOutcome>;
   /** The same message once more. */
   retry?(turn: TurnView): void;
-  /** Another message in place of this one, in a session of its own that shares what came before. */
-  edit?(turn: TurnView, text: string): void;
+  /** Another message in place of this one, in a session of its own that shares what came before. Whether it was sent. */
+  edit?(turn: TurnView, text: string): Promise<boolean>;
   /** Shows the frames something was made of. */
   inspect?(place: ElementPlace): void;
 }

@@ -110,26 +110,30 @@ export const SESSION_SHAPES = {
     title: optional(string, "Its title", "标题"),
   }),
   RenameSession: declareShape("Another title", "新标题", { title: required(string, "The title", "标题") }),
-  ForkSession: declareShape("Where the new session parts from the old", "分叉位置", {
-    checkpoint_id: optional(string, "The last thing both share", "共有的最后一个检查点"),
-    after_event: optional(
-      count,
-      "In its place: the last checkpoint up to this record",
-      "替代 checkpoint_id：此记录及之前的最后一个检查点",
-    ),
-    before_run: optional(
-      string,
-      "In place of both: all that was before this run began. Nothing goes on by itself; the next message does",
-      "替代以上两者：此次运行开始之前的全部内容；不会自行继续，由下一条消息继续",
-    ),
-    session_id: optional(string, "Id of the new session; made up when absent", "新会话 ID；缺省自动生成"),
-    title: optional(
-      string,
-      "Its title; that of the old when absent, unless nothing is shared",
-      "标题；缺省沿用原会话，无共有内容时除外",
-    ),
-    state: optional(map, "Values in place of the checkpoint's, by channel", "按通道替换检查点的值"),
-  }),
+  ForkSession: declareShape(
+    "Where the new session parts from the old; without a place it shares all up to the run that is live",
+    "分叉位置；不指定位置时共有正在进行的运行之前的全部内容",
+    {
+      checkpoint_id: optional(string, "The last thing both share", "共有的最后一个检查点"),
+      after_event: optional(
+        count,
+        "In its place: the last checkpoint up to this record",
+        "替代 checkpoint_id：此记录及之前的最后一个检查点",
+      ),
+      before_run: optional(
+        string,
+        "In place of both: all that was before this run began. Nothing goes on by itself; the next message does",
+        "替代以上两者：此次运行开始之前的全部内容；不会自行继续，由下一条消息继续",
+      ),
+      session_id: optional(string, "Id of the new session; made up when absent", "新会话 ID；缺省自动生成"),
+      title: optional(
+        string,
+        "Its title; that of the old when absent, unless nothing is shared",
+        "标题；缺省沿用原会话，无共有内容时除外",
+      ),
+      state: optional(map, "Values in place of the checkpoint's, by channel", "按通道替换检查点的值"),
+    },
+  ),
   ForkedSession: declareShape("A session that was forked", "分叉出的会话", {
     ...SESSION_FIELDS,
     checkpoint_id: optional(

@@ -101,7 +101,7 @@ export interface RenameSession {
   readonly title: string;
 }
 
-/** Where the new session parts from the old (HTTP). */
+/** Where the new session parts from the old; without a place it shares all up to the run that is live (HTTP). */
 export interface ForkSession {
   /** The last thing both share */
   readonly checkpoint_id?: string;

@@ -109,3 +109,76 @@ describe("a fork before a run", () => {
     expect(await refuse({ before_run: "r", session_id: "s" }, 409)).toMatchObject({ code: "session_exists" });
   });
 });
+
+describe("a fork without a place", () => {
+  it("has all that is over, as it was, and waits for a message; what is live and what waits stays behind", async () => {
+    const agents = {
+      main: agent({ model: new OfflineModel() }),
+      slow: agent({ model: new OfflineModel({ delayMs: 60 }) }),
+    };
+    const stage = await setServerStage({ agents });
+    const { ask, log, core } = stage;
+    const fork = (session_id: string) =>
+      ask("POST", "/v1/sessions/s/fork", { session_id, title: "Copy" }, { status: 201 });
+    await say(stage, "s", "Hello", "r1");
+    const { last_event_id: last } = await ask("GET", "/v1/sessions/s");
+    const copy = await fork("t");
+    expect(copy).toMatchObject({ title: "Copy", last_event_id: last });
+    expect(copy).not.toHaveProperty("checkpoint_id");
+    // Not even the end of its last run is written anew.
+    expect(await log.listRuns("t")).toEqual(await log.listRuns("s"));
+    await ask("POST", "/v1/sessions/s/runs", { message: "What is 6*7?", run_id: "r2", agent: "slow" }, { status: 202 });
+    await ask("POST", "/v1/sessions/s/runs", { message: "And 7*8?", run_id: "r3" }, { status: 202 });
+    await expect.poll(() => core.runs.liveRuns).toBe(1);
+    expect(await fork("u")).toMatchObject({ last_event_id: last });
+    expect(await ask("GET", "/v1/sessions/u")).toMatchObject({ is_busy: false, queued: [], runs: [{ run_id: "r1" }] });
+    expect(await say(stage, "u", "Another", "r4")).toBe("completed");
+  });
+
+  it("asked for again with its key is the same, however far both have come; the key is not that of a place", async () => {
+    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask, log } = stage;
+    await say(stage, "s", "Hello", "r1");
+    const headers = { "idempotency-key": "k" };
+    const again = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status, headers });
+    const { session_id: id } = (await again({}, 201)) as unknown as ForkedSession;
+    const mine = { session_id: "mine" };
+    await again(mine, 201);
+    for (const [session, run] of [
+      ["s", "r2"],
+      [id, "r3"],
+      ["mine", "r4"],
+    ] as const) {
+      await say(stage, session, "More", run);
+      expect(await again({}, 200)).toMatchObject({ session_id: id });
+      expect(await again(mine, 200)).toMatchObject({ session_id: "mine" });
+    }
+    const { session_id: before } = (await again({ before_run: "r2" }, 201)) as unknown as ForkedSession;
+    expect(before).not.toBe(id);
+    await ask("POST", "/v1/sessions/s/fork", mine, { status: 409 });
+    expect(await log.listSessions()).toHaveLength(4);
+  });
+
+  it("is none of those that were made otherwise under the name that is asked for", async () => {
+    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask } = stage;
+    const headers = { "idempotency-key": "k" };
+    const copy = (session_id: string, status: number) =>
+      ask("POST", "/v1/sessions/s/fork", { session_id }, { status, headers });
+    await say(stage, "s", "Hello", "r1");
+    await say(stage, "other", "Hello", "r2");
+    const { last_event_id: last } = await ask("GET", "/v1/sessions/s");
+    await ask("POST", "/v1/sessions/s/fork", { after_event: last, session_id: "went-on" }, { status: 201 });
+    await expect.poll(async () => (await ask("GET", "/v1/sessions/went-on"))["is_busy"]).toBe(false);
+    await ask("POST", "/v1/sessions", { session_id: "empty" }, { status: 201 });
+    for (const name of ["s", "other", "went-on", "empty"])
+      expect(await copy(name, 409)).toMatchObject({ code: "session_exists" });
+    const ofNothing = (status: number) =>
+      ask("POST", "/v1/sessions/empty/fork", { session_id: "nothing" }, { status, headers });
+    await ofNothing(201);
+    expect(await ofNothing(200)).toMatchObject({ session_id: "nothing", last_event_id: 0 });
+    const refused = await ask("POST", "/v1/sessions/s/fork", { state: {} }, { status: 400 });
+    expect(refused).toMatchObject({ code: "invalid_request" });
+    await ask("POST", "/v1/sessions/nobody/fork", {}, { status: 404 });
+  });
+});

@@ -1,10 +1,10 @@
 /**
- * A fork that is asked for over HTTP, by a checkpoint, by a record, or by the run it is before. Asked for again with its
- * key it is the one that was made, however far that has come since.
+ * A fork that is asked for over HTTP, by a checkpoint, by a record, by the run it is before, or of all that is over.
+ * Asked for again with its key it is the one that was made, however far both have come since.
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
-import { findRunStart } from "../../log/fork-before-run.ts";
+import { findLastOver, findRunStart } from "../../log/fork-before-run.ts";
 import type { Landmark } from "../../log/log.ts";
 import {
   type CheckpointEvent,
@@ -18,6 +18,8 @@ import { findSession } from "./find-session.ts";
 
 /** Checkpoints of subgraphs that are passed over to find one of the graph itself. */
 const MAX_PASSED_OVER = 100;
+/** Runs of a copy that are looked through for one it has from the old session. */
+const MAX_RUNS = 100;
 
 export interface ForkRequest {
   readonly from: string;
@@ -39,19 +41,24 @@ export async function forkOnce(
   log: Log,
   request: ForkRequest,
 ): Promise<{ readonly made: Fork; readonly isNew: boolean }> {
-  const { from, to, asked, isKeyed } = request;
-  assertOnePlace(asked);
+  const { to, asked, isKeyed } = request;
+  assertPlace(asked);
   try {
     return { made: await forkAt(log, request), isNew: true };
   } catch (error) {
     if (!isKeyed || !isLoomError(error, "session_exists")) throw error;
-    const { before_run: run } = asked;
-    const made =
-      run === undefined ? await findFork(log, from, to, asked) : await findForkBefore(log, { ...request, run });
+    const made = await findMade(log, request);
     if (made !== undefined) return { made, isNew: false };
     if (asked.session_id !== undefined) throw error;
     throw new LoomError("command_conflict", "another fork was made with this key", { session_id: to });
   }
+}
+
+function findMade(log: Log, request: ForkRequest): Promise<Fork | undefined> {
+  const { from, to, asked } = request;
+  const { before_run: run } = asked;
+  if (run !== undefined) return findForkBefore(log, { ...request, run });
+  return hasPlace(asked) ? findFork(log, from, to, asked) : findCopy(log, request);
 }
 
 /**
@@ -94,6 +101,23 @@ async function findForkBefore(
   return last !== undefined && isSameRecord(last, await readAt(log, old, start - 1)) ? info : undefined;
 }
 
+/**
+ * The session, if it is a copy of the old one. A name that follows from the key is nobody else's. Under one that the asker
+ * chose it is known by the newest run that both have, which ended before they parted; an empty one as long as there is
+ * nothing to copy.
+ */
+async function findCopy(log: Log, { from, to, asked }: ForkRequest): Promise<Fork | undefined> {
+  const [old, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
+  if (to === from || info === undefined) return undefined;
+  if (asked.session_id === undefined) return info;
+  for (const run of await log.listRuns(to, { limit: MAX_RUNS })) {
+    const same = await log.getRun(from, run.runId);
+    if (same !== undefined) return run.status !== "live" && isDeepStrictEqual(run, same) ? info : undefined;
+  }
+  const isEmpty = info.lastId < info.firstId && (await findLastOver(log, old)) < old.firstId;
+  return isEmpty ? info : undefined;
+}
+
 /** Undefined where the session does not hold it. */
 async function readAt(
   log: Log,
@@ -134,17 +158,31 @@ async function listPlaces(log: Log, from: string, asked: ForkSession): Promise<r
   return place === undefined ? [] : [place];
 }
 
-function assertOnePlace({ checkpoint_id, after_event, before_run, state }: ForkSession): void {
-  if ([checkpoint_id, after_event, before_run].filter((place) => place !== undefined).length !== 1)
-    throw new LoomError("invalid_request", "a fork names one of `checkpoint_id`, `after_event` and `before_run`");
-  if (before_run !== undefined && state !== undefined)
-    throw new LoomError("invalid_request", "before a run there is no checkpoint whose `state` could be another");
+/** False: all that is over is shared. */
+export function hasPlace(asked: ForkSession): boolean {
+  return listNamed(asked).length > 0;
+}
+
+function listNamed({ checkpoint_id, after_event, before_run }: ForkSession): readonly unknown[] {
+  return [checkpoint_id, after_event, before_run].filter((place) => place !== undefined);
+}
+
+function assertPlace(asked: ForkSession): void {
+  if (listNamed(asked).length > 1)
+    throw new LoomError(
+      "invalid_request",
+      "a fork names one of `checkpoint_id`, `after_event` and `before_run`, or none",
+    );
+  const isAtCheckpoint = asked.checkpoint_id !== undefined || asked.after_event !== undefined;
+  if (asked.state !== undefined && !isAtCheckpoint)
+    throw new LoomError("invalid_request", "between two runs there is no checkpoint whose `state` could be another");
 }
 
 async function forkAt(log: Log, { from, to, asked, moveImage }: ForkRequest): Promise<Fork> {
   const { checkpoint_id: checkpointId, after_event: eventId, before_run: runId, title, state } = asked;
   const place = { from, to, moveImage, ...(title === undefined ? {} : { title }) };
   if (runId !== undefined) return forkBeforeRun(log, { ...place, runId });
+  if (!hasPlace(asked)) return forkBeforeRun(log, place);
   const options = { ...place, ...(state === undefined ? {} : { state }) };
   if (checkpointId !== undefined) return forkSession(log, { ...options, checkpointId });
   await findSession(log, from);

@@ -17,6 +17,8 @@ import { describeDocument } from "./describe-document.ts";
 const MAX_UPLOADS = 4;
 const MAX_WAITING = 64;
 const MAX_NAME = 255;
+/** How long a file may take to come, in times of what its sender may be silent: others wait for its place. */
+const MAX_SILENCES = 10;
 
 /** One for each server, so that it goes with it. */
 const gates = new WeakMap<ServerCore, Gate>();
@@ -35,13 +37,15 @@ export const addDocument = defineOperation<"AddDocument">({
   answers: {
     200: { about: "It took the place of another, or was there already", shape: "AddedDocument" },
     201: { about: "It is new, and can be found", shape: "AddedDocument" },
-    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Refusal" },
+    408: { about: "The sender was silent, or took, for too long: `request_timeout`", shape: "Refusal" },
     413: { about: "It is too large: `document_too_large`", shape: "Refusal" },
     422: { about: "It cannot be read: `unreadable_document`", shape: "Refusal" },
   },
   async handle(core, { request, query: { name, collection }, signal }) {
     const uri = checkName(name);
     const format = chooseFormat(uri, request.headers);
+    const { maxDocumentBytes: limit } = core.limits;
+    if (Number(request.headers.get("content-length") ?? 0) > limit) throw createTooLarge(limit);
     const { outcome, document } = await askKnowledge(core, async (base) => {
       const release = await enterGate(core, signal);
       try {
@@ -99,19 +103,24 @@ async function enterGate(core: ServerCore, signal: AbortSignal): Promise<Release
   }
 }
 
-/** Refused as soon as it is known to be too long. */
+/** Refused as soon as it is known to be too long, or to take too long. */
 async function readFile({ limits }: ServerCore, request: Request, signal: AbortSignal): Promise<Uint8Array> {
   const { maxDocumentBytes: limit, bodyTimeoutMs: idleMs } = limits;
-  const tooLarge = (): LoomError =>
-    new LoomError("document_too_large", `a document may have ${limit} bytes`, { limit });
-  if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge();
   const pieces: Uint8Array[] = [];
+  const longestMs = MAX_SILENCES * idleMs;
+  const begunAt = performance.now();
   let length = 0;
   if (request.body !== null)
     for await (const piece of readBody(request.body, { maxBytes: Infinity, idleMs }, signal)) {
       length += piece.byteLength;
-      if (length > limit) throw tooLarge();
+      if (length > limit) throw createTooLarge(limit);
+      if (longestMs > 0 && performance.now() - begunAt > longestMs)
+        throw new LoomError("request_timeout", `it took longer than ${longestMs} ms to come`, { limit: longestMs });
       pieces.push(piece);
     }
   return Buffer.concat(pieces, length);
+}
+
+function createTooLarge(limit: number): LoomError {
+  return new LoomError("document_too_large", `a document may have ${limit} bytes`, { limit });
 }

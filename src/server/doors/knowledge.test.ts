@@ -192,6 +192,28 @@ describe("the knowledge base over HTTP", () => {
     expect(await codeOf(refused[0] as Response)).toEqual([503, "too_many_open"]);
   });
 
+  it("keeps no place for whoever sends a little now and then, nor lets wait what is too long", async () => {
+    const limits = { bodyTimeoutMs: 30, maxDocumentBytes: 1000 };
+    const { fetch, send, list } = await open({ limits });
+    const drip = () => {
+      let timer: ReturnType<typeof setInterval> | undefined;
+      const body = new ReadableStream<Uint8Array>({
+        start: (stream) => void (timer = setInterval(() => stream.enqueue(Uint8Array.of(65)), 10)),
+        cancel: () => clearInterval(timer),
+      });
+      onTestFinished(() => clearInterval(timer));
+      return fetch("/v1/knowledge?name=drip.md", { method: "POST", body, duplex: "half" } as RequestInit);
+    };
+    const dripped = Array.from({ length: 4 }, drip);
+    const waiting = send("a.md", "hello");
+    const large = send("b.md", "x".repeat(1001), { "content-length": "1001" });
+    const first = await Promise.race([large.then(() => "large"), waiting.then(() => "waiting")]);
+    expect([first, (await large).status]).toEqual(["large", 413]);
+    for (const response of await Promise.all(dripped)) expect(await codeOf(response)).toEqual([408, "request_timeout"]);
+    expect((await waiting).status).toBe(201);
+    expect((await list()).totals.documents).toBe(1);
+  });
+
   it("asks whether one may, and lets nobody begin once it stops", async () => {
     const actions: Action[] = [];
     const { fetch, send } = await open({

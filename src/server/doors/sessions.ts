@@ -12,7 +12,7 @@ import { addressOfSession } from "./addresses.ts";
 import { ask, KEY_HEADER, readKey } from "./command-door.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
-import { forkOnce } from "./fork-once.ts";
+import { forkOnce, hasPlace } from "./fork-once.ts";
 import { cutPage, describeQueued, describeRun, describeSession, readPage } from "./describe-session.ts";
 
 /** Of a session's own page. */
@@ -165,7 +165,7 @@ const fork = defineOperation<"Nothing", "ForkSession">({
   method: "POST",
   path: "/v1/sessions/{id}/fork",
   tag: "sessions",
-  summary: "A new session that shares the beginning of this one, and goes on from a checkpoint, or waits before a run",
+  summary: "A new session that shares the beginning of this one, and goes on from a checkpoint, or waits for a message",
   params: ID,
   headers: KEY_HEADER,
   body: "ForkSession",
@@ -175,7 +175,9 @@ const fork = defineOperation<"Nothing", "ForkSession">({
     201: { about: "The new session", shape: "ForkedSession" },
   },
   async handle(core, { request, asker, params: { id = "" }, body }) {
-    const to = body.session_id ?? deriveSessionId(JSON.stringify(["fork", id, readKey(request)]));
+    // Where a copy of all parts from the old session follows from nothing but its name.
+    const kind = hasPlace(body) ? "fork" : "copy";
+    const to = body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readKey(request)]));
     await core.authorize({ asker, action: "sessions.create", session: to });
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
     const [old, own] = [id, to].map((sessionId) => addressBlob(core, { sessionId, blobId: "" })) as [string, string];

@@ -125,9 +125,13 @@ describe("the page", () => {
     expect([missing.status, missing.headers.get("content-type")]).toEqual([503, "text/plain; charset=utf-8"]);
     expect(await missing.text()).toContain("npm run build:page");
     mkdirSync(join(place, "assets"), { recursive: true });
-    // The document is written last, and without it there is no page.
     expect((await later(new Request("http://x/"))).status).toBe(503);
-    writeFileSync(join(place, "index.html"), "built");
-    expect(await (await later(new Request("http://x/"))).text()).toBe("built");
+    // The files come in any order, and without one of them there is no page yet.
+    const built = '<script type="module" src="./assets/index-1.js"></script>';
+    writeFileSync(join(place, "index.html"), built);
+    expect((await later(new Request("http://x/"))).status).toBe(503);
+    writeFileSync(join(place, "assets/index-1.js"), SCRIPT);
+    expect(await (await later(new Request("http://x/"))).text()).toBe(built);
+    expect((await later(new Request("http://x/assets/index-1.js"))).status).toBe(200);
   });
 });

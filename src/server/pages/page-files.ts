@@ -26,8 +26,18 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 const INDEX = "index.html";
 const ASSETS = "assets";
 
-/** Nothing where the page was not built. */
+/** Nothing where the page was not built, or only in part: somebody builds it now. */
 export function readPageFiles(folder: string): PageFiles | undefined {
+  const files = readFolder(folder);
+  const page = files?.get("")?.read("identity") as FileBytes | undefined;
+  const named = new TextDecoder().decode(page).match(LOADED) ?? [];
+  return named.every((name) => files?.has(name)) ? files : undefined;
+}
+
+/** What the page itself loads. */
+const LOADED = /assets\/[^"'<>\s]+/g;
+
+function readFolder(folder: string): PageFiles | undefined {
   try {
     const names = readdirSync(join(folder, ASSETS), { withFileTypes: true })
       .filter((entry) => entry.isFile())

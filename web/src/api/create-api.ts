@@ -30,7 +30,7 @@ export interface Api extends InspectorApi {
   deleteSession(session: string): Promise<void>;
   /** Shares all that was before the run; asked again with the same key it is the same fork. */
   forkBefore(session: string, runId: string, key: string): Promise<ForkedSession>;
-  /** Shares all that there is. */
+  /** Shares all that is over. */
   copySession(session: string, title: string, key: string): Promise<ForkedSession>;
   listAgents(): Promise<Agents>;
   listModels(): Promise<Models>;
@@ -53,10 +53,7 @@ export function createApi(): Api {
     deleteSession: (session) => ask(at(session), { method: "DELETE" }),
     forkBefore: (session, runId, key) =>
       ask(`${at(session)}/fork`, { method: "POST", body: { before_run: runId }, key }),
-    async copySession(session, title, key) {
-      const { last_event_id: last } = await ask<Session>(at(session));
-      return ask(`${at(session)}/fork`, { method: "POST", body: { after_event: last, title }, key });
-    },
+    copySession: (session, title, key) => ask(`${at(session)}/fork`, { method: "POST", body: { title }, key }),
     listAgents: () => ask("/v1/agents"),
     listModels: () => ask("/v1/models"),
     putBlob: (session, file, options) => upload(`${at(session)}/blobs`, { name: file.name }, file, options),

@@ -33,7 +33,13 @@ export function upload<T>(
   request.addEventListener("abort", () => fail("aborted", "it is no longer wanted"));
   request.addEventListener("load", () => {
     if (request.status < 200 || request.status > 299) reject(readApiError(request.status, request.responseText));
-    else resolve(JSON.parse(request.responseText) as T);
+    else
+      try {
+        resolve(JSON.parse(request.responseText) as T);
+      } catch {
+        // A page of something before our server.
+        fail("bad_answer", "the answer is no JSON");
+      }
   });
   request.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
   if (signal?.aborted === true) fail("aborted", "it is no longer wanted");

@@ -6,7 +6,7 @@ import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffec
 import type { SessionView } from "loom-agent/client";
 import { Button, IconButton, useSession, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import { type Draft, NO_DRAFT, NOTHING_WAITS, type WaitingMessage } from "../store/composing.ts";
+import { type Draft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { AttachmentChips } from "./attachment-chips.tsx";
@@ -22,6 +22,8 @@ function selectLiveRun(session: SessionView | undefined): string | undefined {
   return live?.runId ?? live?.key;
 }
 
+const selectHasRun = (session: SessionView | undefined): boolean => (session?.turns.length ?? 0) > 0;
+
 export interface ComposerProps {
   readonly session: string | undefined;
   /** Who sends wants to see what comes of it. */
@@ -34,15 +36,16 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
   const name = session ?? "";
   const [selectDraft, selectWaiting] = useMemo(
     () => [
-      ({ composing }: PageState): Draft => composing.drafts[name] ?? NO_DRAFT,
-      ({ composing }: PageState): readonly WaitingMessage[] => composing.waiting[name] ?? NOTHING_WAITS,
+      ({ composing }: PageState): Draft => findDraft(composing, session),
+      ({ composing }: PageState): readonly WaitingMessage[] => findWaiting(composing, session),
     ],
-    [name],
+    [session],
   );
   const draft = usePageState(selectDraft);
   const waiting = usePageState(selectWaiting);
   const stopping = usePageState(selectStopping);
   const liveRun = useSession(page.receiver, name, selectLiveRun);
+  const hasRun = useSession(page.receiver, name, selectHasRun);
   const picker = useRef<HTMLInputElement>(null);
   const isLive = liveRun !== undefined;
   const isUploading = draft.attachments.some(({ blob, error }) => blob === undefined && error === undefined);
@@ -61,7 +64,8 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
       }}
     >
       <div className="page-composer-column">
-        <WaitingList messages={waiting} />
+        {/* Where nothing was said yet, what is on its way stands in the place of the conversation. */}
+        <WaitingList messages={hasRun ? waiting : waiting.filter(({ status }) => status !== "sending")} />
         <div className="page-composer-box">
           <AttachmentChips files={draft.attachments} />
           <MessageBox name={name} text={draft.text} />

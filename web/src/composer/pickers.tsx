@@ -81,8 +81,8 @@ function ModelPicker({
 
 function OfflineNote({ known }: { readonly known: PageState["models"] }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
-  const missing = (known?.providers ?? []).flatMap(({ key_variable, needs_key, has_key }) =>
-    needs_key && !has_key && key_variable !== undefined ? [key_variable] : [],
+  const missing = (known?.providers ?? []).flatMap(({ key_variable, needs_key, has_key, in_use }) =>
+    needs_key && !has_key && !in_use && key_variable !== undefined ? [key_variable] : [],
   );
   if (missing.length === 0) return words.noKeys;
   return (

@@ -1,9 +1,10 @@
 /** Messages that were sent and whose run has not begun. */
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import { Badge, Button, Spinner, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
-import type { WaitingMessage } from "../store/composing.ts";
+import { describeMessage, type WaitingMessage } from "../store/composing.ts";
 import { COMPOSER_WORDS } from "./composer-words.ts";
+import { SENDING_MS, useIsLate } from "./use-is-late.ts";
 
 export function WaitingList({ messages }: { readonly messages: readonly WaitingMessage[] }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
@@ -17,19 +18,16 @@ export function WaitingList({ messages }: { readonly messages: readonly WaitingM
   );
 }
 
-/** Most messages arrive before anybody could read that they are on their way. */
-const SHOWN_AFTER_MS = 400;
-
 function WaitingItem({ message }: { readonly message: WaitingMessage }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const page = usePage();
-  const { text, status, error, files } = message;
-  const isLate = useIsLate(SHOWN_AFTER_MS);
+  const { status, error } = message;
+  const isLate = useIsLate(SENDING_MS);
   if (status === "sending" && !isLate) return null;
   const isFailed = status === "failed";
   return (
     <li className="page-waiting-item">
-      <span className="page-waiting-text">{text === "" ? files.map(({ name }) => name).join(", ") : text}</span>
+      <span className="page-waiting-text">{describeMessage(message)}</span>
       {isFailed ? (
         <Badge tone="bad">{words.failed}</Badge>
       ) : (
@@ -51,13 +49,4 @@ function WaitingItem({ message }: { readonly message: WaitingMessage }): ReactNo
       )}
     </li>
   );
-}
-
-function useIsLate(ms: number): boolean {
-  const [isLate, setLate] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), ms);
-    return () => clearTimeout(timer);
-  }, [ms]);
-  return isLate;
 }

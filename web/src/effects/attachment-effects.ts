@@ -1,6 +1,6 @@
 /** Files that go up before the message they come with. They belong to a session, which the first of them makes. */
 import { describeFailure } from "../api/api-error.ts";
-import { type Attachment, MAX_ATTACHMENTS, NO_DRAFT } from "../store/composing.ts";
+import { type Attachment, findDraft, MAX_ATTACHMENTS } from "../store/composing.ts";
 import type { Kit } from "./kit.ts";
 
 export interface AttachmentEffects {
@@ -34,7 +34,7 @@ export function createAttachmentEffects(kit: Kit): AttachmentEffects {
     attach(files) {
       const { sessions, composing } = store.getSnapshot();
       const session = sessions.current ?? kit.createId();
-      const held = (composing.drafts[sessions.current ?? ""] ?? NO_DRAFT).attachments.length;
+      const held = findDraft(composing, sessions.current).attachments.length;
       const taken = files.slice(0, MAX_ATTACHMENTS - held);
       if (taken.length < files.length)
         store.dispatch({ type: "notice/raised", task: "attach", code: "too_many", message: String(MAX_ATTACHMENTS) });

@@ -6,6 +6,8 @@ export interface ConnectionsOptions {
   /** Its place is needed: nothing of it is kept. */
   onClose(session: string): void;
   readonly max: number;
+  /** Something of it is on its way: others make room first, up to as many again. */
+  isBusy(session: string): boolean;
 }
 
 export class Connections {
@@ -21,9 +23,18 @@ export class Connections {
     const connection = this.#open.get(session) ?? this.#options.connect(session);
     this.#open.delete(session);
     this.#open.set(session, connection);
-    const [oldest] = this.#open.keys();
-    if (oldest !== undefined && this.#open.size > this.#options.max) this.close(oldest);
+    this.#makeRoom();
     return connection;
+  }
+
+  /** The last is the one that was asked for. */
+  #makeRoom(): void {
+    const { max } = this.#options;
+    if (this.#open.size <= max) return;
+    const others = [...this.#open.keys()].slice(0, -1);
+    const idle = others.find((session) => !this.#options.isBusy(session));
+    const victim = idle ?? (this.#open.size > 2 * max ? others[0] : undefined);
+    if (victim !== undefined) this.close(victim);
   }
 
   has(session: string): boolean {

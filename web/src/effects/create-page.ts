@@ -2,6 +2,7 @@
 import { connect, createLoomReceiver, createWebSocketTransport, type Receiver } from "loom-agent/client";
 import { chooseLanguage, findStage } from "loom-agent/react";
 import { type Api, createApi } from "../api/create-api.ts";
+import { type ComposingState, findWaiting, type WaitingMessage } from "../store/composing.ts";
 import { createStore, type ReducerStore } from "../store/create-store.ts";
 import { createPageState, type PageAction, type PageState, reducePage } from "../store/page-state.ts";
 import { keepDrafts, readDrafts } from "../store/kept-drafts.ts";
@@ -41,6 +42,7 @@ export function createPage(): Page {
   const watches = new Map<string, () => void>();
   const connections = new Connections({
     max: FOLLOWED,
+    isBusy: (session) => findWaiting(store.getSnapshot().composing, session).some(isOnItsWay),
     connect(session) {
       watches.set(session, watchSession(kit, session, { sessions, findApproval: (turn) => findApproval(turn) }));
       return connect(receiver, { transport, session, reconnect: { maxAttempts: TRIES } });
@@ -51,11 +53,16 @@ export function createPage(): Page {
       receiver.drop(session);
     },
   });
+  /** Sessions in which messages were on their way when the page was left. */
+  const unsent = new Set(store.getSnapshot().composing.waiting.keys());
   const show = (session: string | undefined, isUnmade = false): void => {
     if (store.getSnapshot().sessions.current === session) return;
-    store.dispatch({ type: "session/opened", session });
+    store.dispatch({ type: "session/opened", session, isUnmade });
     if (session === undefined) return;
     connections.get(session);
+    if (unsent.delete(session))
+      for (const message of findWaiting(store.getSnapshot().composing, session))
+        if (message.status === "sending") messages.resend(message);
     if (!isUnmade) void sessions.loadDetails(session);
   };
   const kit: Kit = {
@@ -72,6 +79,7 @@ export function createPage(): Page {
     createId,
   };
   const sessions = createSessionEffects(kit);
+  const messages = createMessageEffects(kit);
   const followRoute = (): void => show(readRoute(location.hash));
   addEventListener("popstate", followRoute);
   addEventListener("hashchange", followRoute);
@@ -96,10 +104,14 @@ export function createPage(): Page {
     dispatch: (action) => store.dispatch(action),
     open: (session) => kit.open(session),
     ...sessions,
-    ...createMessageEffects(kit),
+    ...messages,
     ...createAttachmentEffects(kit),
     ...createKnowledgeEffects(kit),
   };
+}
+
+function isOnItsWay({ status }: WaitingMessage): boolean {
+  return status === "sending" || status === "withdrawing";
 }
 
 function findApproval(turn: Parameters<typeof findStage>[0]): string | undefined {
@@ -139,13 +151,13 @@ function keepUp(store: ReducerStore<PageState, PageAction>, keeper: Keeper | und
 const DRAFTS_MS = 400;
 
 function followDrafts(store: ReducerStore<PageState, PageAction>, keeper: Keeper | undefined): void {
-  let { drafts } = store.getSnapshot().composing;
+  let composing: ComposingState = store.getSnapshot().composing;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const keep = (): void => keepDrafts(keeper, drafts);
+  const keep = (): void => keepDrafts(keeper, composing);
   store.subscribe(() => {
-    const now = store.getSnapshot().composing.drafts;
-    if (now === drafts) return;
-    drafts = now;
+    const now = store.getSnapshot().composing;
+    if (now === composing) return;
+    composing = now;
     clearTimeout(timer);
     timer = setTimeout(keep, DRAFTS_MS);
   });

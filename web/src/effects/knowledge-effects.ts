@@ -21,10 +21,15 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let searching = new AbortController();
 
+  /** What was deleted here: an answer to a question from before it does not know that. */
+  let changes = 0;
   const load = async (after?: string): Promise<void> => {
     store.dispatch({ type: "knowledge/asked" });
+    const asked = changes;
     try {
-      store.dispatch({ type: "knowledge/listed", page: await api.listKnowledge(after), isMore: after !== undefined });
+      const page = await api.listKnowledge(after);
+      if (asked === changes) store.dispatch({ type: "knowledge/listed", page, isMore: after !== undefined });
+      else await load(after);
     } catch (error) {
       store.dispatch({ type: "knowledge/failed", error: describeFailure(error).message });
     }
@@ -69,6 +74,8 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
     },
     addKnowledge(files) {
       const taken = files.slice(0, MAX_FILES - line.length).map((file) => ({ id: kit.createId(), file }));
+      if (taken.length < files.length)
+        store.dispatch({ type: "notice/raised", task: "upload", code: "too_many", message: String(MAX_FILES) });
       store.dispatch({ type: "uploads/cleared" });
       store.dispatch({
         type: "uploads/added",
@@ -88,7 +95,9 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
         await api.deleteKnowledge(document);
         return true;
       });
-      if (isDone === true) store.dispatch({ type: "knowledge/deleted", document });
+      if (isDone !== true) return;
+      changes++;
+      store.dispatch({ type: "knowledge/deleted", document });
     },
   };
 }

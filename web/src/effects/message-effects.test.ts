@@ -13,7 +13,7 @@ async function settle(): Promise<void> {
 function setUp(outcome?: () => CommandOutcome, answer?: (what: string) => unknown) {
   const kit = createFakeKit(answer, outcome);
   const effects = createMessageEffects(kit);
-  const waiting = (session: string) => kit.store.getSnapshot().composing.waiting[session] ?? [];
+  const waiting = (session: string) => kit.store.getSnapshot().composing.waiting.get(session) ?? [];
   return { kit, effects, waiting };
 }
 
@@ -31,7 +31,7 @@ describe("a message", () => {
     expect(kit.asked).toEqual([
       ["run", session, { id: "id2", run_id: "id3", message: "hello", agent: "tot", when_busy: "enqueue" }],
     ]);
-    expect(kit.store.getSnapshot().composing.drafts).toEqual({});
+    expect(kit.store.getSnapshot().composing.drafts.size).toBe(0);
   });
 
   it("is not sent while it is empty, or a file of it is going up", () => {
@@ -82,6 +82,20 @@ describe("a message", () => {
     expect(waiting("s")).toMatchObject([{ status: "queued" }]);
     await effects.withdraw(failed!);
     expect(waiting("s")).toEqual([]);
+  });
+
+  it("of which nobody knows whether it arrived is taken back when it is given up", async () => {
+    const lost: CommandOutcome = { kind: "lost", code: "command_timeout", message: "no answer" };
+    const { kit, effects, waiting } = setUp(() => lost);
+    kit.open("s");
+    effects.sendPrompt("hi", "react");
+    await settle();
+    const [failed] = waiting("s");
+    expect(failed).toMatchObject({ status: "failed", isLost: true });
+    await effects.withdraw(failed!);
+    expect(waiting("s")).toEqual([]);
+    expect(kit.asked.at(-1)).toEqual(["cancel", "s", { run_id: failed?.runId }]);
+    expect(kit.store.getSnapshot().notices).toEqual([]);
   });
 
   it("leaves the list when it has begun, even if its run is never seen", async () => {
@@ -157,6 +171,22 @@ describe("a run", () => {
     expect(kit.asked[0]?.slice(0, 3)).toEqual(["forkBefore", "s", "r"]);
     expect(kit.opened.at(-1)).toBe("fork");
     expect(kit.asked[1]).toEqual(["run", "fork", expect.objectContaining({ message: "instead", agent: "got" })]);
+  });
+
+  it("tells when it could not be asked differently, and calls nobody back who has gone elsewhere", async () => {
+    let answer: () => unknown = () => {
+      throw new Error("no");
+    };
+    const { kit, effects } = setUp(undefined, () => answer());
+    kit.open("s");
+    const turn = createTurn({ runId: "r", messages: [asked] });
+    expect(await effects.editTurn(turn, "instead")).toBe(false);
+    answer = () => ({ session_id: "fork" });
+    const edited = effects.editTurn(turn, "instead");
+    kit.open("other");
+    expect(await edited).toBe(true);
+    expect(kit.opened).toEqual(["s", "other"]);
+    expect(kit.asked.at(-1)?.slice(0, 2)).toEqual(["run", "fork"]);
   });
 
   it("passes on answers and changes", async () => {

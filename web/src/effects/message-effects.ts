@@ -5,7 +5,7 @@
 import type { CommandOutcome, TurnView } from "loom-agent/client";
 import type { ApprovalAnswer, TodoChange } from "loom-agent/react";
 import { findAgent, listChoices } from "../store/agents.ts";
-import { type MessageFile, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
+import { findDraft, type MessageFile, type WaitingMessage } from "../store/composing.ts";
 import type { PageState, Task } from "../store/page-state.ts";
 import { attempt, type Kit } from "./kit.ts";
 
@@ -20,7 +20,8 @@ export interface MessageEffects {
   /** The run that is going. */
   stop(): Promise<void>;
   retryTurn(turn: TurnView): void;
-  editTurn(turn: TurnView, text: string): Promise<void>;
+  /** Whether it was sent. */
+  editTurn(turn: TurnView, text: string): Promise<boolean>;
   approve(answer: ApprovalAnswer): Promise<CommandOutcome>;
   changeTodo(change: TodoChange): Promise<CommandOutcome>;
   /** The stream of the session that is shown, at once. */
@@ -45,18 +46,24 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       ...(agent === undefined ? {} : { agent }),
       ...(files.length === 0 ? {} : { attachments: files }),
     });
-    const tell = (status: WaitingMessage["status"], error?: string): void =>
-      store.dispatch({ type: "message/told", session, runId, status, ...(error === undefined ? {} : { error }) });
-    if (outcome.kind === "accepted") tell("queued");
+    if (outcome.kind === "accepted") store.dispatch({ type: "message/told", session, runId, status: "queued" });
     else if (outcome.kind === "done")
       setTimeout(() => store.dispatch({ type: "message/gone", session, runIds: [runId] }), SEEN_MS);
-    else tell("failed", outcome.message);
+    else
+      store.dispatch({
+        type: "message/told",
+        session,
+        runId,
+        status: "failed",
+        error: outcome.message,
+        ...(outcome.kind === "lost" ? { isLost: true } : {}),
+      });
   };
 
   const send = (
     session: string,
     { text, files, agent }: { readonly text: string; readonly files: readonly MessageFile[]; readonly agent?: string },
-    clearsDraft: boolean,
+    { clearsDraft = false }: { readonly clearsDraft?: boolean } = {},
   ): void => {
     const message: WaitingMessage = {
       commandId: kit.createId(),
@@ -67,7 +74,6 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       status: "sending",
     };
     store.dispatch({ type: "message/sent", session, message, clearsDraft });
-    kit.open(session, { isUnmade: true });
     void deliver(session, message);
   };
 
@@ -81,7 +87,7 @@ export function createMessageEffects(kit: Kit): MessageEffects {
     sendDraft() {
       const state = store.getSnapshot();
       const { current: session } = state.sessions;
-      const draft = state.composing.drafts[session ?? ""] ?? NO_DRAFT;
+      const draft = findDraft(state.composing, session);
       const blobs = draft.attachments.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
       // What is still going up would be lost.
       if (blobs.length < draft.attachments.filter(({ error }) => error === undefined).length) return;
@@ -89,23 +95,28 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       const files = blobs.map(({ blob_id, name }) => ({ blob_id, ...(name === undefined ? {} : { name }) }));
       const made = session ?? kit.createId();
       if (session === undefined) store.dispatch({ type: "draft/moved", from: "", to: made });
-      send(made, { text: draft.text, files, ...nameAgent(state) }, true);
+      send(made, { text: draft.text, files, ...nameAgent(state) }, { clearsDraft: true });
+      kit.open(made, { isUnmade: true });
     },
     sendPrompt(text, choice) {
-      send(current() ?? kit.createId(), { text, files: [], ...nameAgent(store.getSnapshot(), choice) }, false);
+      const session = current() ?? kit.createId();
+      send(session, { text, files: [], ...nameAgent(store.getSnapshot(), choice) });
+      kit.open(session, { isUnmade: true });
     },
     resend(message) {
       const session = current();
       if (session === undefined) return;
-      const { error: _error, ...again } = message;
+      const { error: _error, isLost: _isLost, ...again } = message;
       store.dispatch({ type: "message/sent", session, message: { ...again, status: "sending" }, clearsDraft: false });
       void deliver(session, again);
     },
-    async withdraw({ runId, status }) {
+    async withdraw({ runId, status, isLost }) {
       const session = current();
       if (session === undefined) return;
       if (status === "failed") {
         store.dispatch({ type: "message/gone", session, runIds: [runId] });
+        // It may have arrived all the same, or arrive yet.
+        if (isLost === true) await kit.connectionTo(session).cancel({ run_id: runId });
         return;
       }
       store.dispatch({ type: "message/told", session, runId, status: "withdrawing" });
@@ -130,14 +141,18 @@ export function createMessageEffects(kit: Kit): MessageEffects {
     },
     retryTurn(turn) {
       const session = current();
-      if (session !== undefined) send(session, readAsked(turn), false);
+      if (session !== undefined) send(session, readAsked(turn));
     },
     async editTurn(turn, text) {
       const session = current();
       const { runId } = turn;
-      if (session === undefined || runId === undefined) return;
+      if (session === undefined || runId === undefined) return false;
       const made = await attempt(kit, "edit", () => kit.api.forkBefore(session, runId, kit.createId()));
-      if (made !== undefined) send(made.session_id, { ...readAsked(turn), text }, false);
+      if (made === undefined) return false;
+      send(made.session_id, { ...readAsked(turn), text });
+      // Who has gone elsewhere meanwhile is not called back.
+      if (current() === session) kit.open(made.session_id);
+      return true;
     },
     async approve({ callId, runId, decision, arguments: given, reason }) {
       const session = current();

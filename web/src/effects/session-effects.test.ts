@@ -106,10 +106,77 @@ describe("a session", () => {
     expect(kit.opened).toEqual(["b"]);
   });
 
+  it("is copied without calling back who has gone elsewhere", async () => {
+    const { kit, effects, titleOf } = setUp(() => row("b", "Copy of old"));
+    kit.open("a");
+    const copied = effects.fork("a", "Copy of old");
+    kit.open("c");
+    await copied;
+    expect([kit.store.getSnapshot().sessions.current, titleOf("b")]).toEqual(["c", "Copy of old"]);
+  });
+
+  it("that was deleted does not come back by an answer from before", async () => {
+    const answers = [[row("a", "old")], []].map((sessions) => ({ page: { sessions }, ...Promise.withResolvers() }));
+    let lists = 0;
+    const { kit, effects, titleOf } = setUp((what) =>
+      what === "listSessions" ? answers[lists++]?.promise : undefined,
+    );
+    kit.store.dispatch({ type: "session/told", session: row("a", "old") });
+    effects.refresh();
+    await vi.advanceTimersByTimeAsync(300);
+    await effects.remove("a");
+    for (const { page, resolve } of answers) resolve(page);
+    await vi.advanceTimersByTimeAsync(300);
+    expect([lists, titleOf("a"), kit.store.getSnapshot().sessions.list.status]).toEqual([2, undefined, "ready"]);
+  });
+
+  it("is asked about once by those who ask at once", async () => {
+    const { kit, effects } = setUp((what) => (what === "listSessions" ? { sessions: [] } : row("a", "t")));
+    for (let batch = 0; batch < 20; batch++) effects.refresh("a");
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(kit.asked.map(([what]) => what)).toEqual(["listSessions", "getSession"]);
+  });
+
+  it("keeps a message that was sent while it was asked what waits, and asks again", async () => {
+    const details = (...runIds: string[]) => {
+      const queued = runIds.map((id) => ({ command_id: `c-${id}`, run_id: id, message: id, created_at: 0 }));
+      return { ...row("a", "t"), runs: [], is_busy: true, queued };
+    };
+    const answers = [details("gone"), details("new")];
+    const first = Promise.withResolvers();
+    const { kit, effects } = setUp((what) => {
+      if (what === "listSessions") return { sessions: [] };
+      return answers.length === 2 ? first.promise.then(() => answers.shift()) : answers[0];
+    });
+    const loaded = effects.loadDetails("a");
+    const message = { commandId: "c-new", runId: "new", text: "new", files: [], status: "queued" } as const;
+    kit.store.dispatch({ type: "message/sent", session: "a", message, clearsDraft: false });
+    first.resolve(undefined);
+    await loaded;
+    const waiting = () =>
+      kit.store
+        .getSnapshot()
+        .composing.waiting.get("a")
+        ?.map(({ runId }) => runId);
+    expect(waiting()).toEqual(["new"]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([waiting(), kit.asked.filter(([what]) => what === "getSession").length]).toEqual([["new"], 2]);
+  });
+
+  it("takes the answer to the last question alone", async () => {
+    const answers = ["old", "new"].map((title) => ({ title, ...Promise.withResolvers() }));
+    let asked = 0;
+    const { effects, titleOf } = setUp(() => answers[asked++]?.promise);
+    const both = [effects.loadDetails("a"), effects.loadDetails("a")];
+    for (const { title, resolve } of answers.toReversed()) resolve({ ...row("a", title), runs: [], is_busy: false });
+    await Promise.all(both);
+    expect(titleOf("a")).toBe("new");
+  });
+
   it("tells what waits in it", async () => {
     const queued = [{ command_id: "c", run_id: "r", message: "later", created_at: 0 }];
     const { kit, effects } = setUp(() => ({ ...row("a", "t"), runs: [], is_busy: true, queued }));
     await effects.loadDetails("a");
-    expect(kit.store.getSnapshot().composing.waiting["a"]).toMatchObject([{ text: "later", status: "queued" }]);
+    expect(kit.store.getSnapshot().composing.waiting.get("a")).toMatchObject([{ text: "later", status: "queued" }]);
   });
 });

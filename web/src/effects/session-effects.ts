@@ -1,11 +1,12 @@
 /** What is done with sessions as a whole: list, search, rename, delete, fork, and go from one to the next. */
 import { ApiError } from "../api/api-error.ts";
-import { findRow } from "../store/sessions.ts";
+import { findWaiting } from "../store/composing.ts";
+import { findRow, type SessionsAction } from "../store/sessions.ts";
 import { attempt, type Kit } from "./kit.ts";
 
 export interface SessionEffects {
-  /** The first page anew, in a moment: those who ask many times at once are answered once. */
-  refresh(): void;
+  /** The first page anew, and what is known of this session, in a moment: who asks many times is answered once. */
+  refresh(session?: string): void;
   loadMore(): Promise<void>;
   search(query: string): void;
   searchMore(): Promise<void>;
@@ -29,10 +30,24 @@ export function createSessionEffects(kit: Kit): SessionEffects {
   let searchTimer: ReturnType<typeof setTimeout> | undefined;
   let searching = new AbortController();
 
+  /** Sessions to look at with the next refresh. */
+  const changed = new Set<string>();
+  /** The last question about each session that is not answered. */
+  const asks = new Map<string, symbol>();
+  /** What was done to the list here: an answer to a question from before it knows nothing of that. */
+  let changes = 0;
+  const note = (action: SessionsAction): void => {
+    changes++;
+    store.dispatch(action);
+  };
+
   const list = async (after?: string): Promise<void> => {
     try {
-      const page = await api.listSessions({ limit: PAGE, after });
-      store.dispatch({ type: "sessions/listed", page, isMore: after !== undefined });
+      for (let asked = -1; asked !== changes;) {
+        asked = changes;
+        const page = await api.listSessions({ limit: PAGE, after });
+        if (asked === changes) store.dispatch({ type: "sessions/listed", page, isMore: after !== undefined });
+      }
     } catch {
       // Said in the list itself, with a button to try again.
       store.dispatch({ type: "sessions/failed" });
@@ -50,15 +65,40 @@ export function createSessionEffects(kit: Kit): SessionEffects {
     }
   };
 
+  const refresh = (session?: string): void => {
+    if (session !== undefined) changed.add(session);
+    if (refreshTimer !== undefined) return;
+    store.dispatch({ type: "sessions/asked" });
+    refreshTimer = setTimeout(() => {
+      refreshTimer = undefined;
+      void list();
+      for (const one of changed) void loadDetails(one);
+      changed.clear();
+    }, REFRESH_MS);
+  };
+
+  /** Only the answer to the last question counts, and of what waits only where nothing was sent or taken back since. */
+  const loadDetails = async (session: string): Promise<void> => {
+    const ask = Symbol(session);
+    asks.set(session, ask);
+    const waiting = findWaiting(store.getSnapshot().composing, session);
+    try {
+      const details = await api.getSession(session);
+      if (asks.get(session) !== ask) return;
+      store.dispatch({ type: "session/told", session: details });
+      if (findWaiting(store.getSnapshot().composing, session) === waiting)
+        store.dispatch({ type: "queue/told", session, queued: details.queued ?? [] });
+      else refresh(session);
+    } catch (error) {
+      // One that its first message will make, or that is gone: the stream tells which.
+      if (!(error instanceof ApiError)) throw error;
+    } finally {
+      if (asks.get(session) === ask) asks.delete(session);
+    }
+  };
+
   return {
-    refresh() {
-      if (refreshTimer !== undefined) return;
-      store.dispatch({ type: "sessions/asked" });
-      refreshTimer = setTimeout(() => {
-        refreshTimer = undefined;
-        void list();
-      }, REFRESH_MS);
-    },
+    refresh,
     async loadMore() {
       const { next } = store.getSnapshot().sessions.list;
       if (next !== undefined) await list(next);
@@ -73,25 +113,16 @@ export function createSessionEffects(kit: Kit): SessionEffects {
       const { query, found } = store.getSnapshot().sessions;
       if (found.next !== undefined) await find(query, found.next);
     },
-    async loadDetails(session) {
-      try {
-        const details = await api.getSession(session);
-        store.dispatch({ type: "session/told", session: details });
-        store.dispatch({ type: "queue/told", session, queued: details.queued ?? [] });
-      } catch (error) {
-        // One that its first message will make, or that is gone: the stream tells which.
-        if (!(error instanceof ApiError)) throw error;
-      }
-    },
+    loadDetails,
     async rename(session, title) {
       store.dispatch({ type: "session/renaming", session: undefined });
       const before = findRow(store.getSnapshot().sessions, session);
       if (title.trim() === "" || title === before?.title) return;
       // At once, and back where the server says no.
-      if (before !== undefined) store.dispatch({ type: "session/told", session: { ...before, title } });
+      if (before !== undefined) note({ type: "session/told", session: { ...before, title } });
       const told = await attempt(kit, "rename", () => api.renameSession(session, title.trim()));
       const now = told ?? before;
-      if (now !== undefined) store.dispatch({ type: "session/told", session: now });
+      if (now !== undefined) note({ type: "session/told", session: now });
     },
     async remove(session) {
       const isDone = await attempt(kit, "delete", async () => {
@@ -106,22 +137,16 @@ export function createSessionEffects(kit: Kit): SessionEffects {
       if (isDone !== true) return;
       if (store.getSnapshot().sessions.current === session) kit.open(undefined);
       kit.disconnect(session);
-      store.dispatch({ type: "session/deleted", session });
+      asks.delete(session);
+      note({ type: "session/deleted", session });
     },
     async fork(session, title) {
-      const made = await attempt(kit, "fork", async () => {
-        try {
-          return await api.copySession(session, title, kit.createId());
-        } catch (error) {
-          // Nothing was said in it yet: a new one is the same.
-          if (error instanceof ApiError && error.code === "unknown_checkpoint") return "nothing";
-          throw error;
-        }
-      });
-      if (made === "nothing") kit.open(undefined);
-      if (made === undefined || made === "nothing") return;
-      store.dispatch({ type: "session/told", session: made });
-      kit.open(made.session_id);
+      const before = store.getSnapshot().sessions.current;
+      const made = await attempt(kit, "fork", () => api.copySession(session, title, kit.createId()));
+      if (made === undefined) return;
+      note({ type: "session/told", session: made });
+      // Who has gone elsewhere meanwhile is not called back.
+      if (store.getSnapshot().sessions.current === before) kit.open(made.session_id);
     },
     step(by) {
       const { current, query, list: all, found } = store.getSnapshot().sessions;

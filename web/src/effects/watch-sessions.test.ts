@@ -1,5 +1,5 @@
 // What the page learns from the sessions it follows, and how many those are.
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Connection } from "loom-agent/client";
 import { Connections } from "./connections.ts";
 import { createFakeKit, createTurn } from "./fake-kit.contract.ts";
@@ -9,8 +9,7 @@ function setUp() {
   const kit = createFakeKit();
   const told: string[] = [];
   const sessions = {
-    refresh: () => void told.push("refresh"),
-    loadDetails: async (session: string) => void told.push(session),
+    refresh: (session?: string) => void told.push(session ?? ""),
   };
   let approval: string | undefined;
   const stop = watchSession(kit, "s", { sessions, findApproval: () => approval });
@@ -21,16 +20,20 @@ function setUp() {
 }
 
 describe("watchSession", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
   it("says that an answer is complete, not what it says", () => {
     const { kit, told, said } = setUp();
     kit.open("s");
     kit.show("s", [createTurn({ runId: "r" })]);
-    expect([said(), kit.store.getSnapshot().sessions.live, told]).toEqual([undefined, ["s"], ["refresh", "s"]]);
+    expect([said(), kit.store.getSnapshot().sessions.live, told]).toEqual([undefined, ["s"], ["s"]]);
     for (let token = 0; token < 5; token++) kit.show("s", [createTurn({ runId: "r" })]);
-    expect([said(), told.length]).toEqual([undefined, 2]);
+    vi.advanceTimersByTime(1000);
+    expect([said(), told.length]).toEqual([undefined, 1]);
     kit.show("s", [createTurn({ runId: "r", status: "completed" })]);
     expect(said()).toMatchObject({ count: 1, what: "complete" });
-    expect([kit.store.getSnapshot().sessions.live, told.length]).toEqual([[], 4]);
+    expect([kit.store.getSnapshot().sessions.live, told.length]).toEqual([[], 2]);
   });
 
   it("says nothing of what is only loaded, nor of sessions that are not shown", () => {
@@ -54,6 +57,7 @@ describe("watchSession", () => {
     kit.show("s", [createTurn({ runId: "r" })]);
     expect(said()).toEqual({ count: 1, what: "approval", detail: "write_file" });
     setApproval(undefined);
+    vi.advanceTimersByTime(1000);
     kit.show("s", [createTurn({ runId: "r", status: "error", reason: "the model is gone" })]);
     expect(said()).toEqual({ count: 2, what: "error", detail: "the model is gone" });
   });
@@ -64,7 +68,7 @@ describe("watchSession", () => {
     kit.store.dispatch({ type: "message/sent", session: "s", message, clearsDraft: false });
     kit.store.dispatch({ type: "run/stopping", runId: "r" });
     kit.show("s", [createTurn({ runId: "r" }), createTurn({ runId: "r2" })]);
-    expect(kit.store.getSnapshot().composing.waiting).toEqual({});
+    expect(kit.store.getSnapshot().composing.waiting.size).toBe(0);
     kit.show("s", [createTurn({ runId: "r", status: "cancelled" })]);
     expect(kit.store.getSnapshot().composing.stopping).toEqual([]);
   });
@@ -75,7 +79,21 @@ describe("watchSession", () => {
     kit.open("s");
     kit.store.dispatch({ type: "message/sent", session: "s", message, clearsDraft: false });
     kit.show("s", [createTurn({ runId: "r", status: "completed" })]);
-    expect([said()?.what, told]).toEqual(["complete", ["refresh", "s"]]);
+    expect([said()?.what, told]).toEqual(["complete", ["s"]]);
+  });
+
+  it("says nothing of a run that is loaded in pieces", () => {
+    const { kit, said } = setUp();
+    kit.open("s");
+    kit.show("s", [createTurn({ runId: "r" })]);
+    vi.advanceTimersByTime(50);
+    kit.show("s", [createTurn({ runId: "r", status: "completed" })]);
+    expect(said()).toBeUndefined();
+    const message = { commandId: "c", runId: "r2", text: "", files: [], status: "sending" } as const;
+    kit.store.dispatch({ type: "message/sent", session: "s", message, clearsDraft: false });
+    kit.show("s", [createTurn({ runId: "r2" })]);
+    kit.show("s", [createTurn({ runId: "r2", status: "completed" })]);
+    expect(said()?.what).toBe("complete");
   });
 
   it("waits no more for a run that nobody brings", () => {
@@ -102,6 +120,7 @@ describe("Connections", () => {
     const made: string[] = [];
     const connections = new Connections({
       max: 2,
+      isBusy: (session) => session.startsWith("busy"),
       connect(session) {
         made.push(session);
         return { close: () => void closed.push(`${session}!`) } as unknown as Connection;
@@ -116,5 +135,10 @@ describe("Connections", () => {
     connections.close("gone");
     connections.close("a");
     expect([connections.has("a"), connections.has("c")]).toEqual([false, true]);
+    closed.length = 0;
+    for (const session of ["busy1", "busy2", "d"]) connections.get(session);
+    expect(closed).toEqual(["c!", "c"]);
+    for (const session of ["busy3", "busy4", "busy5"]) connections.get(session);
+    expect(closed.filter((name) => !name.endsWith("!"))).toEqual(["c", "d", "busy1"]);
   });
 });

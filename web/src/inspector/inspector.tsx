@@ -6,7 +6,7 @@
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Receiver, SessionView } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { type ElementPlace, IconButton, useSession, useWords } from "loom-agent/react";
+import { createTurnSelector, type ElementPlace, IconButton, useSession, useWords } from "loom-agent/react";
 import { downloadFile, makeFile, nameFile } from "./download-frames.ts";
 import { findShownPlace } from "./find-shown-place.ts";
 import { FramesView } from "./frames-view.tsx";
@@ -170,7 +170,8 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
 }
 
 function createLiveTest(turnKey: string): (session: SessionView | undefined) => boolean {
-  return (session) => session?.turns.findLast(({ key }) => key === turnKey)?.status === "running";
+  const findTurn = createTurnSelector(turnKey);
+  return (session) => findTurn(session)?.status === "running";
 }
 
 /** What the page asks for is looked at as soon as its frame is there, and then no more. */

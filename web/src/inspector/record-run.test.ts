@@ -68,6 +68,17 @@ describe("reading a run", () => {
     expect(stage.recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", error: undefined });
   });
 
+  it("is not whole when a live run is left politely in its middle", async () => {
+    const { recording, run, asked } = createStage(give(0, 10), give(10, 30));
+    await run();
+    expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
+    expect(asked).toEqual([undefined, "110"]);
+    const cut = createStage(give(0, 10), give(10, 10));
+    await cut.run();
+    expect(cut.recording.getSnapshot()).toMatchObject({ count: 10, status: "failed" });
+    expect(cut.waited).toEqual(RETRY_MS);
+  });
+
   it("does not ask again whoever said no", async () => {
     const refused = Object.assign(new Error("no such run"), { code: "unknown_run" });
     const { recording, run, asked } = createStage(give(0, 0, refused));

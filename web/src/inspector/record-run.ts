@@ -21,6 +21,8 @@ export interface FrameKeeper {
   readonly count: number;
   /** Where to go on after all that came. */
   readonly cursor: string | undefined;
+  /** Whether the end of the run is among them, where that can be told. */
+  readonly isOver?: boolean | undefined;
   add(frame: ReadFrame): void;
   setStatus(status: ReadingStatus, error?: string): void;
 }
@@ -50,7 +52,10 @@ export async function recordRun(
         recording.add(frame);
         if (++taken % BATCH === 0) await wait(0, signal);
       }
-      if (!signal.aborted) recording.setStatus("whole");
+      if (signal.aborted) return;
+      // A server that goes down ends its streams in good order, too.
+      if (request.follow && !(recording.isOver ?? !isLive())) throw new Error("the stream ended before the run did");
+      recording.setStatus("whole");
       return;
     } catch (error) {
       if (signal.aborted) return;

@@ -115,6 +115,11 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     return this.#cursor;
   }
 
+  get isOver(): boolean | undefined {
+    const turn = this.#isFull ? undefined : this.#turn;
+    return turn === undefined ? undefined : turn.status !== "running";
+  }
+
   frameAt(index: number): RecordedFrame | undefined {
     return this.#frames[index];
   }

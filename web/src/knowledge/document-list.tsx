@@ -1,5 +1,5 @@
 /** The documents of the knowledge base. */
-import { memo, type ReactNode, useState } from "react";
+import { memo, type ReactNode, useRef, useState } from "react";
 import {
   Button,
   formatBytes,
@@ -14,6 +14,9 @@ import {
 import { usePage } from "../shell/page-context.tsx";
 import type { KnowledgeDocument, KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
+
+/** The heading above them. */
+export const DOCUMENTS_TITLE = "page-documents-title";
 
 export function DocumentList({ knowledge }: { readonly knowledge: KnowledgeState }): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
@@ -47,6 +50,16 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
   const page = usePage();
   const { language } = useUi();
   const [isAsking, setAsking] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const keep = (): void => {
+    setAsking(false);
+    requestAnimationFrame(() => button.current?.focus());
+  };
+  const remove = async (): Promise<void> => {
+    await page.deleteKnowledge(id);
+    // What had the keyboard is gone.
+    window.document.getElementById(DOCUMENTS_TITLE)?.focus();
+  };
   const { document_id: id, name, title, bytes, passages, indexed_at: indexedAt } = document;
   return (
     <li>
@@ -64,13 +77,13 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
       </span>
       {isAsking ? (
         <span className="page-document-question" role="group" aria-label={words.really(title)}>
-          <Button look="danger" autoFocus onClick={() => void page.deleteKnowledge(id)}>
+          <Button look="danger" autoFocus onClick={() => void remove()}>
             {words.yes}
           </Button>
-          <Button onClick={() => setAsking(false)}>{words.no}</Button>
+          <Button onClick={keep}>{words.no}</Button>
         </span>
       ) : (
-        <IconButton icon="remove" label={words.remove(title)} onClick={() => setAsking(true)} />
+        <IconButton ref={button} icon="remove" label={words.remove(title)} onClick={() => setAsking(true)} />
       )}
     </li>
   );

@@ -1,10 +1,11 @@
 /** The knowledge base: what is in it, what goes in, what is found in it, and what goes. */
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Notices } from "../shell/notices.tsx";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { KnowledgeState } from "../store/knowledge.ts";
 import type { PageState } from "../store/page-state.ts";
-import { DocumentList } from "./document-list.tsx";
+import { DOCUMENTS_TITLE, DocumentList } from "./document-list.tsx";
 import { KnowledgeSearch } from "./knowledge-search.tsx";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
 import { UploadList } from "./upload-list.tsx";
@@ -25,8 +26,8 @@ export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): 
         <UploadArea accepts={knowledge.accepts} />
         <UploadList uploads={knowledge.uploads} />
         <KnowledgeSearch knowledge={knowledge} />
-        <section aria-labelledby="page-documents-title">
-          <h3 id="page-documents-title">
+        <section aria-labelledby={DOCUMENTS_TITLE}>
+          <h3 id={DOCUMENTS_TITLE} tabIndex={-1}>
             {words.documents}
             {totals === undefined || totals.documents === 0 ? null : (
               <span className="page-soft">
@@ -37,6 +38,8 @@ export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): 
           <DocumentList knowledge={knowledge} />
         </section>
       </div>
+      {/* Those of the page are behind this window. */}
+      <Notices />
     </Dialog>
   );
 }

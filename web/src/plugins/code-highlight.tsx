@@ -17,7 +17,12 @@ export function ColouredCode({ code, language }: ColouredCodeProps): ReactNode {
 export function colourCode(code: string, language: string): ReactNode {
   const name = language.toLowerCase();
   if (!lowlight.registered(name)) return code;
-  return lowlight.highlight(name, code, { prefix: "loom-hl-" }).children.map(buildNode);
+  try {
+    return lowlight.highlight(name, code, { prefix: "loom-hl-" }).children.map(buildNode);
+  } catch {
+    // What stumbles over some code must not be taken for what could not be loaded.
+    return code;
+  }
 }
 
 type Node = ReturnType<typeof lowlight.highlight>["children"][number];

@@ -1,5 +1,5 @@
 /** Files dropped anywhere within are attached; while they hover it says so. */
-import { type DragEvent, type ReactNode, useState } from "react";
+import { type DragEvent, type ReactNode, useEffect, useState } from "react";
 import { Icon, useWords } from "loom-agent/react";
 import { usePage } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
@@ -15,6 +15,20 @@ export function DropArea({ className, children, isInert }: DropAreaProps): React
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const [isOver, setOver] = useState(false);
+  // Elsewhere the browser would leave the page to show the file.
+  useEffect(() => {
+    const refuse = (event: globalThis.DragEvent): void => {
+      if (event.defaultPrevented || event.dataTransfer?.types.includes("Files") !== true) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = "none";
+    };
+    addEventListener("dragover", refuse);
+    addEventListener("drop", refuse);
+    return () => {
+      removeEventListener("dragover", refuse);
+      removeEventListener("drop", refuse);
+    };
+  }, []);
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer.types.includes("Files");
   return (
     <main

@@ -78,18 +78,11 @@ function Title({ session }: { readonly session: string | undefined }): ReactNode
 
 function Status({ session }: { readonly session: string | undefined }): ReactNode {
   const page = usePage();
-  const select = useMemo(
-    () =>
-      ({ composing }: PageState): boolean =>
-        (composing.waiting[session ?? ""] ?? []).some(({ status }) => status === "sending"),
-    [session],
-  );
-  const isSending = usePageState(select);
   const state = useSession(page.receiver, session ?? "", selectState);
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
   if (session === undefined || state === undefined) return null;
   // A session that its first message makes is not there yet: no trouble, and nothing to vouch for.
-  const isYetToCome = !hasRun && (isSending || state.reason?.code === "unknown_session" || state.status === "live");
+  const isYetToCome = !hasRun && (state.reason?.code === "unknown_session" || state.status === "live");
   if (isYetToCome) return null;
   return (
     <div className="page-status">

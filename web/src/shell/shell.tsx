@@ -1,10 +1,9 @@
 /** How the page is laid out: sessions, conversation, inspector; side by side where there is room, else above each other. */
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useMemo, useRef } from "react";
-import type { SessionView } from "loom-agent/client";
+import type { SessionView, TurnView } from "loom-agent/client";
 import {
-  Button,
-  Conversation,
   type ConversationHandle,
+  createTurnSelector,
   type ElementPlace,
   Spinner,
   useSession,
@@ -12,17 +11,18 @@ import {
 } from "loom-agent/react";
 import { Composer } from "../composer/composer.tsx";
 import { Sidebar } from "../sidebar/sidebar.tsx";
-import { Start } from "../start/start.tsx";
 import type { PageState } from "../store/page-state.ts";
 import { Announcer } from "./announcer.tsx";
 import { DropArea } from "./drop-area.tsx";
 import { Header } from "./header.tsx";
+import { Middle } from "./middle.tsx";
 import { Notices } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
+import { useReturnedFocus } from "./use-returned-focus.ts";
 import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
 
 const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.tsx")).Inspector }));
@@ -34,6 +34,7 @@ const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.
 const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSidebar;
 const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
 const selectInspector = ({ inspector }: PageState): PageState["inspector"] => inspector;
+const selectLatest = (session: SessionView | undefined): TurnView | undefined => session?.turns.at(-1);
 const selectDialog = ({ dialog }: PageState): PageState["dialog"] => dialog;
 
 export function Shell(): ReactNode {
@@ -103,67 +104,6 @@ export function Shell(): ReactNode {
   );
 }
 
-/** The conversation, or what stands in its place while there is none. */
-function Middle({
-  session,
-  handle,
-}: {
-  readonly session: string | undefined;
-  readonly handle: RefObject<ConversationHandle | null>;
-}): ReactNode {
-  const page = usePage();
-  return (
-    <Conversation key={session ?? ""} ref={handle} receiver={page.receiver} sessionId={session ?? ""}>
-      <Nothing session={session} />
-    </Conversation>
-  );
-}
-
-type Emptiness = "new" | "loading" | "gone";
-
-function selectEmptiness(session: SessionView | undefined): Emptiness {
-  if (session === undefined) return "loading";
-  if (session.state.reason?.code === "unknown_session") return "gone";
-  return session.state.status === "live" || session.state.status === "complete" ? "new" : "loading";
-}
-
-function Nothing({ session }: { readonly session: string | undefined }): ReactNode {
-  const words = useWords(SHELL_WORDS);
-  const page = usePage();
-  const found = useSession(page.receiver, session ?? "", selectEmptiness);
-  const selectFirst = useMemo(
-    () =>
-      ({ composing }: PageState): string | undefined =>
-        composing.waiting[session ?? ""]?.find(({ status }) => status === "sending")?.text,
-    [session],
-  );
-  const selectHasDraft = useMemo(
-    () =>
-      ({ composing }: PageState): boolean =>
-        composing.drafts[session ?? ""] !== undefined,
-    [session],
-  );
-  const first = usePageState(selectFirst);
-  const hasDraft = usePageState(selectHasDraft);
-  if (first !== undefined) return <p className="page-first-message">{first}</p>;
-  if (session === undefined || found === "new" || hasDraft) return <Start />;
-  if (found === "loading")
-    return (
-      <p className="page-loading" role="status">
-        <Spinner /> {words.loading}
-      </p>
-    );
-  return (
-    <section className="page-start">
-      <h2>{words.goneTitle}</h2>
-      <p>{words.gone}</p>
-      <Button icon="add" look="primary" onClick={() => page.open(undefined)}>
-        {words.startNew}
-      </Button>
-    </section>
-  );
-}
-
 interface InspectorPanelProps {
   readonly session: string;
   readonly focus: ElementPlace | undefined;
@@ -174,24 +114,26 @@ interface InspectorPanelProps {
 function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPanelProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
+  const panel = useRef<HTMLElement>(null);
+  useReturnedFocus(panel, isSheet);
+  const focusedTurn = focus?.turn;
   // A text, so that a token that comes renders nothing here.
   const found = useSession(
     page.receiver,
     session,
-    useMemo(
-      () => (view: SessionView | undefined) => {
-        const turns = view?.turns ?? [];
-        const turn = focus === undefined ? turns.at(-1) : turns.findLast(({ key }) => key === focus.turn);
+    useMemo(() => {
+      const find = focusedTurn === undefined ? selectLatest : createTurnSelector(focusedTurn);
+      return (view: SessionView | undefined) => {
+        const turn = find(view);
         return turn === undefined ? undefined : JSON.stringify([turn.key, turn.runId]);
-      },
-      [focus],
-    ),
+      };
+    }, [focusedTurn]),
   );
   if (found === undefined) return null;
   const [turnKey, runId] = JSON.parse(found) as [string, string | null];
   const close = (): void => page.dispatch({ type: "inspector/closed" });
   return (
-    <aside className="page-inspector-panel" data-sheet={isSheet} aria-label={words.inspector}>
+    <aside ref={panel} className="page-inspector-panel" data-sheet={isSheet} aria-label={words.inspector} tabIndex={-1}>
       <PageBoundary onClose={close}>
         <Suspense fallback={<Spinner />}>
           <Inspector

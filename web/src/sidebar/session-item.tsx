@@ -1,5 +1,5 @@
 /** One session in the list: where it leads, and what can be done with it. */
-import { type KeyboardEvent, memo, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
 import { Icon, Spinner, useWords } from "loom-agent/react";
 import { Menu } from "../shell/menu.tsx";
 import { usePage } from "../shell/page-context.tsx";
@@ -25,10 +25,18 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { session_id: session, title = words.untitled, match } = row;
+  const link = useRef<HTMLAnchorElement>(null);
+  const wasRenaming = useRef(false);
+  useEffect(() => {
+    // The field that had the keyboard is gone.
+    if (wasRenaming.current && !isRenaming && document.activeElement === document.body) link.current?.focus();
+    wasRenaming.current = isRenaming;
+  }, [isRenaming]);
   if (isRenaming) return <RenameField session={session} title={row.title ?? ""} />;
   return (
     <li className="page-session" data-current={isCurrent}>
       <a
+        ref={link}
         className="page-session-link"
         href={formatRoute(session)}
         aria-current={isCurrent ? "page" : undefined}

@@ -2,6 +2,7 @@
 import { memo, type ReactNode, useState } from "react";
 import { Button, Dialog, type Language, Spinner, useUi, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
+import { focusConversation } from "../shell/use-shortcuts.ts";
 import type { PageState } from "../store/page-state.ts";
 import type { SessionPage, SessionRow, SessionsState } from "../store/sessions.ts";
 import { type DayGroup, groupByDay } from "./group-by-day.ts";
@@ -47,11 +48,22 @@ export const SessionList = memo(function SessionList(): ReactNode {
       )}
       <ListEnd shown={shown} isSearch={isSearch} />
       {removing === undefined ? null : (
-        <RemoveDialog row={removing} onClose={() => setRemoving(undefined)} onRemove={(id) => void page.remove(id)} />
+        <RemoveDialog
+          row={removing}
+          onClose={() => setRemoving(undefined)}
+          onRemove={(id) => void page.remove(id).then(keepKeyboard)}
+        />
       )}
     </div>
   );
 });
+
+/** The row had it, and is gone. */
+function keepKeyboard(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) focusConversation();
+  });
+}
 
 /** What comes after the rows: more of them, none, or trouble. */
 function ListEnd({ shown, isSearch }: { readonly shown: SessionPage; readonly isSearch: boolean }): ReactNode {

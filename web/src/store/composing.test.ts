@@ -3,8 +3,12 @@ import { describe, expect, it } from "vitest";
 import {
   type ComposingAction,
   type ComposingState,
+  findDraft,
+  findWaiting,
   MAX_ATTACHMENTS,
+  NO_DRAFT,
   NOTHING_COMPOSED,
+  NOTHING_WAITS,
   reduceComposing,
   type WaitingMessage,
 } from "./composing.ts";
@@ -39,20 +43,23 @@ describe("drafts", () => {
   it("are kept by session, and go with the session that was made for them", () => {
     const typed = run([{ type: "draft/typed", session: "", text: "hi" }]);
     const moved = run([{ type: "draft/moved", from: "", to: "s" }], typed);
-    expect(moved.drafts).toEqual({ s: { text: "hi", attachments: [] } });
+    expect([...moved.drafts]).toEqual([["s", { text: "hi", attachments: [] }]]);
   });
 
   it("are gone when they are sent, and when nothing is left of them", () => {
     const typed = run([{ type: "draft/typed", session: "s", text: "hi" }]);
-    expect(run([{ type: "draft/typed", session: "s", text: "" }], typed).drafts).toEqual({});
+    expect(run([{ type: "draft/typed", session: "s", text: "" }], typed).drafts.size).toBe(0);
     const after = run([{ type: "message/sent", session: "s", message: message("r"), clearsDraft: true }], typed);
-    expect([after.drafts, after.waiting["s"]?.length]).toEqual([{}, 1]);
+    expect([after.drafts.size, after.waiting.get("s")?.length]).toEqual([0, 1]);
   });
 
-  it("are of so many sessions", () => {
-    const all = Array.from({ length: 80 }, (_, index) => `s${index}`);
+  it("are of so many sessions, whatever these are called", () => {
+    const names = ["constructor", "__proto__", "0", "toString"];
+    expect(names.map((session) => findDraft(NOTHING_COMPOSED, session))).toEqual(names.map(() => NO_DRAFT));
+    expect(names.map((session) => findWaiting(NOTHING_COMPOSED, session))).toEqual(names.map(() => NOTHING_WAITS));
+    const all = [...Array.from({ length: 80 }, (_, index) => `${80 - index}`), ...names];
     const { drafts } = run(all.map((session) => ({ type: "draft/typed", session, text: "x" })));
-    expect(Object.keys(drafts)).toEqual(all.slice(-50));
+    expect([...drafts.keys()]).toEqual(all.slice(-50));
   });
 
   it("hold so many files, each told of by itself", () => {
@@ -62,44 +69,50 @@ describe("drafts", () => {
       { type: "attachment/told", session: "s", id: "f1", told: { progress: 40 } },
       { type: "attachment/removed", session: "s", id: "f0" },
     ]);
-    const held = added.drafts["s"]?.attachments ?? [];
+    const held = added.drafts.get("s")?.attachments ?? [];
     expect(held).toHaveLength(MAX_ATTACHMENTS - 1);
     expect(held[0]).toMatchObject({ id: "f1", progress: 40 });
   });
 
   it("know nothing of a file that was taken away while it went up", () => {
-    expect(run([{ type: "attachment/told", session: "s", id: "f", told: { progress: 9 } }]).drafts).toEqual({});
+    expect(run([{ type: "attachment/told", session: "s", id: "f", told: { progress: 9 } }]).drafts.size).toBe(0);
   });
 });
 
 describe("messages on their way", () => {
   it("leave when their run is seen", () => {
     const state = run([sent("r1"), sent("r2"), { type: "message/gone", session: "s", runIds: ["r1"] }]);
-    expect(state.waiting["s"]?.map(({ runId }) => runId)).toEqual(["r2"]);
-    expect(run([{ type: "message/gone", session: "s", runIds: ["r2"] }], state).waiting).toEqual({});
+    expect(state.waiting.get("s")?.map(({ runId }) => runId)).toEqual(["r2"]);
+    expect(run([{ type: "message/gone", session: "s", runIds: ["r2"] }], state).waiting.size).toBe(0);
   });
 
   it("are as the server says, and those it has not heard of stay", () => {
     const state = run([sent("mine"), sent("lost", "failed"), sent("taken back elsewhere", "queued"), queued("old")]);
-    expect(state.waiting["s"]?.map(({ runId, status }) => [runId, status])).toEqual([
+    expect(state.waiting.get("s")?.map(({ runId, status }) => [runId, status])).toEqual([
       ["old", "queued"],
       ["mine", "sending"],
       ["lost", "failed"],
     ]);
     const after = run([queued("old", "mine")], state);
-    expect(after.waiting["s"]?.map(({ runId, status }) => [runId, status])).toEqual([
+    expect(after.waiting.get("s")?.map(({ runId, status }) => [runId, status])).toEqual([
       ["old", "queued"],
       ["mine", "queued"],
       ["lost", "failed"],
     ]);
     expect(run([queued("old", "mine")], after)).toBe(after);
+    // It had arrived all the same.
+    expect(
+      run([queued("lost")], after)
+        .waiting.get("s")
+        ?.map(({ status }) => status),
+    ).toEqual(["queued"]);
   });
 
   it("tell why they failed, and no longer when they are sent again", () => {
     const failed = run([sent("r"), { type: "message/told", session: "s", runId: "r", status: "failed", error: "no" }]);
-    expect(failed.waiting["s"]?.[0]).toMatchObject({ status: "failed", error: "no" });
+    expect(failed.waiting.get("s")?.[0]).toMatchObject({ status: "failed", error: "no" });
     const again = run([{ type: "message/told", session: "s", runId: "r", status: "queued" }], failed);
-    expect(again.waiting["s"]?.[0]).not.toHaveProperty("error");
+    expect(again.waiting.get("s")?.[0]).not.toHaveProperty("error");
   });
 
   it("are gone with their session", () => {

@@ -35,13 +35,21 @@ export interface WaitingMessage {
   /** sending: nobody has answered; queued: its turn will come; failed: it did not arrive, or was refused. */
   readonly status: "sending" | "queued" | "withdrawing" | "failed";
   readonly error?: string;
+  /** Of one that failed: whether it arrived is not known. */
+  readonly isLost?: true;
 }
 
 export interface ComposingState {
-  readonly drafts: { readonly [session: string]: Draft };
-  readonly waiting: { readonly [session: string]: readonly WaitingMessage[] };
+  /** Maps, as a session may have any name: that of something every object has, or a number. */
+  readonly drafts: ReadonlyMap<string, Draft>;
+  readonly waiting: ReadonlyMap<string, readonly WaitingMessage[]>;
   /** Runs that were told to stop and have not. */
   readonly stopping: readonly string[];
+}
+
+/** What it says; of one without a word what comes with it. */
+export function describeMessage({ text, files }: WaitingMessage): string {
+  return text === "" ? files.map(({ name }) => name).join(", ") : text;
 }
 
 export type ComposingAction =
@@ -68,6 +76,7 @@ export type ComposingAction =
       readonly runId: string;
       readonly status: WaitingMessage["status"];
       readonly error?: string;
+      readonly isLost?: true;
     }
   /** Its run has begun, or it was taken back. */
   | { readonly type: "message/gone"; readonly session: string; readonly runIds: readonly string[] }
@@ -83,14 +92,23 @@ const MAX_STOPPING = 20;
 
 export const NO_DRAFT: Draft = { text: "", attachments: [] };
 export const NOTHING_WAITS: readonly WaitingMessage[] = [];
-export const NOTHING_COMPOSED: ComposingState = { drafts: {}, waiting: {}, stopping: [] };
+export const NOTHING_COMPOSED: ComposingState = { drafts: new Map(), waiting: new Map(), stopping: [] };
+
+/** `session` undefined: the one that is yet to be made. */
+export function findDraft({ drafts }: ComposingState, session: string | undefined): Draft {
+  return drafts.get(session ?? "") ?? NO_DRAFT;
+}
+
+export function findWaiting({ waiting }: ComposingState, session: string | undefined): readonly WaitingMessage[] {
+  return waiting.get(session ?? "") ?? NOTHING_WAITS;
+}
 
 export function reduceComposing(state: ComposingState, action: ComposingAction): ComposingState {
   switch (action.type) {
     case "draft/typed":
       return changeDraft(state, action.session, (draft) => ({ ...draft, text: action.text }));
     case "draft/moved": {
-      const draft = state.drafts[action.from] ?? NO_DRAFT;
+      const draft = findDraft(state, action.from);
       const emptied = changeDraft(state, action.from, () => NO_DRAFT);
       return changeDraft(emptied, action.to, () => draft);
     }
@@ -145,10 +163,10 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
 }
 
 function tell(
-  { error: _error, ...message }: WaitingMessage,
-  { status, error }: Pick<WaitingMessage, "status"> & { readonly error?: string },
+  { error: _error, isLost: _isLost, ...message }: WaitingMessage,
+  { status, error, isLost }: Pick<WaitingMessage, "status" | "error" | "isLost">,
 ): WaitingMessage {
-  return { ...message, status, ...(error === undefined ? {} : { error }) };
+  return { ...message, status, ...(error === undefined ? {} : { error }), ...(isLost === true ? { isLost } : {}) };
 }
 
 /** The server knows what waits; of what it has not heard of, the page does. */
@@ -156,11 +174,11 @@ function takeQueue(waiting: readonly WaitingMessage[], queued: SessionDetails["q
   const known = new Map(waiting.map((message) => [message.runId, message]));
   const told = queued.map(({ command_id, run_id, message, agent }): WaitingMessage => {
     const before = known.get(run_id);
-    if (before !== undefined && before.status !== "sending") return before;
+    if (before?.status === "queued" || before?.status === "withdrawing") return before;
     const named = agent === undefined ? {} : { agent };
     return before === undefined
       ? { commandId: command_id, runId: run_id, text: message, ...named, files: [], status: "queued" }
-      : { ...before, status: "queued" };
+      : tell(before, { status: "queued" });
   });
   const ids = new Set(told.map(({ runId }) => runId));
   const unheard = waiting.filter(
@@ -171,7 +189,7 @@ function takeQueue(waiting: readonly WaitingMessage[], queued: SessionDetails["q
 }
 
 function changeDraft(state: ComposingState, session: string, change: (draft: Draft) => Draft): ComposingState {
-  const before = state.drafts[session] ?? NO_DRAFT;
+  const before = findDraft(state, session);
   const draft = change(before);
   const isEmpty = draft.text === "" && draft.attachments.length === 0;
   return { ...state, drafts: setBounded(state.drafts, session, isEmpty ? undefined : draft) };
@@ -182,19 +200,14 @@ function changeWaiting(
   session: string,
   change: (waiting: readonly WaitingMessage[]) => readonly WaitingMessage[],
 ): ComposingState {
-  const before = state.waiting[session] ?? NOTHING_WAITS;
+  const before = findWaiting(state, session);
   const waiting = change(before);
   if (waiting === before || (waiting.length === 0 && before.length === 0)) return state;
   return { ...state, waiting: setBounded(state.waiting, session, waiting.length === 0 ? undefined : waiting) };
 }
 
 /** What was changed last is kept, the rest as far as there is room. */
-function setBounded<T>(
-  all: { readonly [session: string]: T },
-  session: string,
-  value: T | undefined,
-): { readonly [session: string]: T } {
-  const others = Object.entries(all).filter(([name]) => name !== session);
-  if (value === undefined) return Object.fromEntries(others);
-  return Object.fromEntries([...others.slice(-MAX_SESSIONS + 1), [session, value]]);
+function setBounded<T>(all: ReadonlyMap<string, T>, session: string, value: T | undefined): ReadonlyMap<string, T> {
+  const others = [...all].filter(([name]) => name !== session);
+  return new Map(value === undefined ? others : [...others.slice(-MAX_SESSIONS + 1), [session, value]]);
 }

@@ -32,7 +32,11 @@ describe("the knowledge base", () => {
     const state = run(listed(["a"], false), listed(["b"], true));
     expect(state.documents.map(({ name }) => name)).toEqual(["a", "b"]);
     expect(run(listed(["a"], false), listed(["b"], false)).documents).toHaveLength(1);
-    expect(reduceKnowledge(state, { type: "knowledge/deleted", document: "a" }).documents).toHaveLength(1);
+    // Asked for twice.
+    expect(reduceKnowledge(state, listed(["b"], true)).documents).toHaveLength(2);
+    const left = reduceKnowledge(state, { type: "knowledge/deleted", document: "a" });
+    expect([left.documents.length, left.totals]).toEqual([1, { documents: 8, passages: 8, bytes: 8 }]);
+    expect(reduceKnowledge(left, { type: "knowledge/deleted", document: "a" }).totals).toEqual(left.totals);
   });
 
   it("tells of each file, and clears those that are over", () => {

@@ -56,20 +56,37 @@ export const NO_KNOWLEDGE: KnowledgeState = {
   searching: "idle",
 };
 
+/** The totals without this document. */
+function takeFrom({ totals, documents }: KnowledgeState, id: string): KnowledgeState["totals"] {
+  const document = documents.find(({ document_id }) => document_id === id);
+  if (totals === undefined || document === undefined) return totals;
+  return {
+    documents: totals.documents - 1,
+    passages: totals.passages - document.passages,
+    bytes: totals.bytes - document.bytes,
+  };
+}
+
 export function reduceKnowledge(state: KnowledgeState, action: KnowledgeAction): KnowledgeState {
   switch (action.type) {
     case "knowledge/asked":
       return { ...state, status: state.status === "ready" ? "ready" : "loading", error: undefined };
     case "knowledge/listed": {
       const { documents, next, totals, accepts } = action.page;
-      const all = action.isMore ? [...state.documents, ...documents] : documents;
-      const kept = all.slice(0, MAX_DOCUMENTS);
+      const ids = new Set(documents.map(({ document_id }) => document_id));
+      const before = action.isMore ? state.documents.filter(({ document_id }) => !ids.has(document_id)) : [];
+      const kept = [...before, ...documents].slice(0, MAX_DOCUMENTS);
       return { ...state, documents: kept, next, totals, accepts, status: "ready", error: undefined };
     }
     case "knowledge/failed":
       return { ...state, status: "failed", error: action.error };
     case "knowledge/deleted":
-      return { ...state, documents: state.documents.filter(({ document_id }) => document_id !== action.document) };
+      return {
+        ...state,
+        totals: takeFrom(state, action.document),
+        documents: state.documents.filter(({ document_id }) => document_id !== action.document),
+        hits: state.hits.filter(({ document_id }) => document_id !== action.document),
+      };
     case "uploads/added":
       return { ...state, uploads: [...state.uploads, ...action.uploads].slice(-MAX_UPLOADS) };
     case "upload/told":

@@ -25,6 +25,7 @@ export type Task =
   | "withdraw"
   | "edit"
   | "attach"
+  | "upload"
   | "knowledge";
 
 export interface Notice {

@@ -14,6 +14,8 @@ export interface SessionPage {
 export interface SessionsState {
   /** Undefined: a session that its first message will make. */
   readonly current: string | undefined;
+  /** Where that one has its name from this page: the server hears of it with its first message or file. */
+  readonly isUnmade: boolean;
   readonly list: SessionPage;
   readonly query: string;
   readonly found: SessionPage;
@@ -23,7 +25,7 @@ export interface SessionsState {
 }
 
 export type SessionsAction =
-  | { readonly type: "session/opened"; readonly session: string | undefined }
+  | { readonly type: "session/opened"; readonly session: string | undefined; readonly isUnmade?: boolean }
   | { readonly type: "sessions/asked" }
   /** `isMore`: the page after those that are there; else the first. */
   | { readonly type: "sessions/listed"; readonly page: SessionList; readonly isMore: boolean }
@@ -43,6 +45,7 @@ const NO_ROWS: SessionPage = { rows: [], next: undefined, status: "idle" };
 
 export const NO_SESSIONS: SessionsState = {
   current: undefined,
+  isUnmade: false,
   list: NO_ROWS,
   query: "",
   found: NO_ROWS,
@@ -53,7 +56,8 @@ export const NO_SESSIONS: SessionsState = {
 export function reduceSessions(state: SessionsState, action: SessionsAction): SessionsState {
   switch (action.type) {
     case "session/opened":
-      return action.session === state.current ? state : { ...state, current: action.session };
+      if (action.session === state.current) return state;
+      return { ...state, current: action.session, isUnmade: action.isUnmade ?? false };
     case "sessions/asked":
       return state.list.status === "ready" ? state : { ...state, list: { ...state.list, status: "loading" } };
     case "sessions/listed":

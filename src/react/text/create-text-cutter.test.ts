@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createTextCutter } from "./cut-text.ts";
+import { createTextCutter } from "./create-text-cutter.ts";
 
 const text = fc.array(fc.constantFrom("a", "bc", "\n", "𝄞", "中"), { maxLength: 80 }).map((parts) => parts.join(""));
 const size = fc.integer({ min: 1, max: 9 });

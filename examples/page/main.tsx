@@ -1,0 +1,101 @@
+// A small chat on the components of the package: one session, its conversation, and a box to write in.
+import { type ReactNode, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { connect, createLoomReceiver, createWebSocketTransport, type SessionView } from "loom-agent/client";
+import {
+  Button,
+  Conversation,
+  StreamStatus,
+  type UiActions,
+  type UiPlugins,
+  UiProvider,
+  useRun,
+  useSession,
+} from "loom-agent/react";
+import { NumberedCode } from "./numbered-code.tsx";
+
+// What the page shows is in the receiver. The connection fills it, whatever happens to the line.
+const session = location.hash.slice(1) || "demo";
+const receiver = createLoomReceiver();
+const socket = new URL("./v1/ws", location.href.replace(/^http/, "ws")).href;
+const connection = connect(receiver, { transport: createWebSocketTransport({ url: socket }), session });
+
+// What users may do. An action that is not here is not offered.
+const actions: UiActions = {
+  approve: ({ callId, runId, decision, arguments: edited, reason }) =>
+    connection.approve({
+      call_id: callId,
+      decision,
+      ...(runId === undefined ? {} : { run_id: runId }),
+      ...(edited === undefined ? {} : { arguments: edited }),
+      ...(reason === undefined ? {} : { reason }),
+    }),
+  changeTodo: ({ listId, itemId, completed }) => connection.todo({ list_id: listId, item_id: itemId, completed }),
+  retry: (turn) => {
+    const asked = turn.messages.find(({ role }) => role === "user");
+    void connection.run({ message: asked?.mainContent ?? "" });
+  },
+};
+
+// What is drawn in a way of one's own.
+const plugins: UiPlugins = { Code: NumberedCode };
+
+const proxyImage = (url: string): string => `./v1/images?url=${encodeURIComponent(url)}`;
+
+function Chat(): ReactNode {
+  return (
+    <UiProvider language="en" actions={actions} plugins={plugins} imageUrl={proxyImage}>
+      <main className="chat">
+        <Header />
+        <Conversation receiver={receiver} sessionId={session} />
+        <Composer />
+      </main>
+    </UiProvider>
+  );
+}
+
+const selectState = (view: SessionView | undefined) => (view?.turns.length ? view.state : undefined);
+
+/** Made with hooks: it renders when what it selects has changed, and at no other time. */
+function Header(): ReactNode {
+  const state = useSession(receiver, session, selectState);
+  const run = useRun(receiver, session);
+  return (
+    <header>
+      <h1>{run === undefined ? "Ask something" : `${run.usage.totalTokens} tokens in the latest run`}</h1>
+      {state === undefined ? null : <StreamStatus state={state} onRetry={() => connection.retry()} />}
+    </header>
+  );
+}
+
+function Composer(): ReactNode {
+  const [text, setText] = useState("");
+  const [trouble, setTrouble] = useState("");
+  const run = useRun(receiver, session);
+  const runId = run?.status === "running" ? run.runId : undefined;
+  const send = async (): Promise<void> => {
+    setText("");
+    const outcome = await connection.run({ message: text });
+    const isSent = outcome.kind === "done" || outcome.kind === "accepted";
+    setTrouble(isSent ? "" : outcome.message);
+    if (!isSent) setText(text);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") void send();
+      }}
+    >
+      <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
+      {trouble === "" ? null : <span role="alert">{trouble}</span>}
+      {runId === undefined ? null : <Button onClick={() => void connection.cancel({ run_id: runId })}>Stop</Button>}
+      <Button look="primary" isSubmit>
+        Send
+      </Button>
+    </form>
+  );
+}
+
+const root = document.querySelector("#root");
+if (root !== null) createRoot(root).render(<Chat />);

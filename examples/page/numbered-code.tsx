@@ -1,0 +1,7 @@
+// Code with numbers before its lines, in place of what the package shows. It is asked for once a block is complete.
+import type { ReactNode } from "react";
+import type { CodeProps } from "loom-agent/react";
+
+export function NumberedCode({ code }: CodeProps): ReactNode {
+  return code.split("\n").map((line, index) => `${String(index + 1).padStart(3)}  ${line}\n`);
+}

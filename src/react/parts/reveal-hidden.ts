@@ -1,0 +1,14 @@
+/**
+ * Characters that are not seen, or that turn what is beside them around, by their numbers: what a reader approves must be
+ * what is done. Joiners, which letters and emoji are made with, stay as they are.
+ */
+const HIDDEN =
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
+export function revealHidden(text: string): string {
+  return text.replaceAll(HIDDEN, (hidden) => {
+    const code = (hidden.codePointAt(0) ?? 0).toString(16).toUpperCase();
+    return `⟨U+${code.padStart(4, "0")}⟩`;
+  });
+}

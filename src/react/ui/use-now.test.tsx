@@ -1,0 +1,46 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, it } from "vitest";
+import { createReceiver } from "../../client/index.ts";
+import { Countdown, Elapsed } from "../parts/clock-text.tsx";
+import { StageLine } from "../thoughts/stage.tsx";
+import { UiProvider } from "./ui-context.tsx";
+
+const say = (left: string): string => `${left} left`;
+
+describe("the time of a page", () => {
+  it("is that of the moment it shows", () => {
+    const html = renderToStaticMarkup(
+      <UiProvider now={() => 90_000}>
+        <Elapsed since={83_000} />
+        <Countdown until={93_500} say={say} over="over" />
+        <Countdown until={90_000} say={say} over="over" />
+      </UiProvider>,
+    );
+    expect(html.replaceAll(/<[^>]+>/g, "|")).toBe("|7 s||4 s left||over|");
+  });
+
+  it("is that of the clock otherwise", () => {
+    const html = renderToStaticMarkup(<Elapsed since={Date.now() - 5500} />);
+    expect(html).toContain("5 s");
+  });
+});
+
+describe("a quiet page", () => {
+  const receiver = createReceiver();
+  const source = receiver.open({ dialect: "loom" });
+  const frame = { session_id: "s", run_id: "r", event_id: 1, ts: 1000, type: "run_start", message: "hi" };
+  source.push(JSON.stringify({ ...frame, contiguous: true }));
+  const turn = receiver.session("s").getSnapshot()!.turns[0]!;
+
+  it("announces no stage", () => {
+    const line = <StageLine turn={turn} />;
+    expect(renderToStaticMarkup(line)).toContain('role="status"');
+    const quiet = renderToStaticMarkup(
+      <UiProvider isQuiet now={() => 4000}>
+        {line}
+      </UiProvider>,
+    );
+    expect(quiet).not.toContain("role=");
+    expect(quiet).toContain("3 s");
+  });
+});

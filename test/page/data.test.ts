@@ -1,0 +1,140 @@
+// Data of all four kinds as it is looked at: a hundred thousand rows, a drawing, an image, something of its own.
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { JsonObject } from "../../src/protocol/index.ts";
+import { defineTool } from "../../src/tools/index.ts";
+import { hasChromium } from "../browser/launch.ts";
+import { createCalledModel } from "./called-model.ts";
+import { findAnswer, lookAt, PHONE, say, waitForEnd } from "./journey.ts";
+import { type PageStage, setPageStage } from "./stage.ts";
+
+const ROWS = 100_000;
+/** As many as the largest event can hold. */
+const LARGE: JsonObject = {
+  name: "Measurements",
+  columns: ["place", "level"],
+  rows: Array.from({ length: ROWS }, (_, place) => [place, (place * 7) % 10]),
+};
+/** A specification of its own, in a standard grammar. */
+const DRAWN: JsonObject = {
+  $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+  title: "Tides",
+  data: { values: [1, 4, 2, 5].map((level, hour) => ({ hour, level })) },
+  mark: "line",
+  encoding: { x: { field: "hour", type: "quantitative" }, y: { field: "level", type: "quantitative" } },
+};
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+const EVENTS = {
+  rows: { data_type: "dataframe", data: LARGE, metadata: { description: "every ten centimetres" } },
+  drawing: { data_type: "chart", data: DRAWN },
+  picture: { data_type: "image", data: { url: `data:image/png;base64,${DOT}`, alt: "a blue dot" } },
+  own: { data_type: "custom", data: { sensor: "T-7", limits: { low: -5, high: 40 } } },
+} as const;
+
+describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chromium)", () => {
+  const tool = defineTool({
+    name: "present",
+    description: "Presents something.",
+    input: z.object({ what: z.enum(["rows", "drawing", "picture", "own"]) }),
+    maxShownBytes: 1024 * 1024,
+    execute: ({ what }, { show }) => {
+      show({ type: "data", ...EVENTS[what] });
+      return "It is there to see.";
+    },
+  });
+  let stage: PageStage;
+  beforeAll(async () => {
+    stage = await setPageStage({ model: createCalledModel(), tools: [tool] });
+  });
+  afterAll(() => stage.close());
+  const ask = (what: keyof typeof EVENTS): string => `present {"what": "${what}"}`;
+
+  it("looks through a hundred thousand rows", async () => {
+    const { page, context, complaints } = await lookAt(stage);
+    await say(page, ask("rows"));
+    await waitForEnd(page);
+    const figure = findAnswer(page).getByRole("figure", { name: "Measurements" });
+    const table = figure.getByRole("table", { name: "Measurements" });
+    const rows = table.getByRole("row").filter({ has: page.getByRole("cell") });
+    await figure.getByText("100,000 rows").waitFor();
+    await figure.getByText("every ten centimetres").waitFor();
+    expect(await rows.first().innerText()).toBe("0\t0");
+    expect(await table.getAttribute("aria-rowcount")).toBe(String(ROWS + 1));
+
+    const level = table.getByRole("columnheader", { name: "level" });
+    await level.getByRole("button").click();
+    await level.getByRole("button").click();
+    await table.locator('th[aria-sort="descending"]').waitFor();
+    await rows.first().getByText("9", { exact: true }).last().waitFor();
+
+    await figure.getByRole("searchbox").fill("9999");
+    await figure.getByText("19 of 100,000 rows").waitFor();
+    await figure.getByRole("button", { name: "Copy as CSV" }).click();
+    const csv = await page.evaluate(() => navigator.clipboard.readText());
+    expect(csv.trim().split(/\r?\n/)).toHaveLength(20);
+    expect(csv).toMatch(/^place,level\r?\n/);
+
+    await figure.getByRole("searchbox").fill("");
+    await figure.getByText("100,000 rows", { exact: true }).waitFor();
+    await level.getByRole("button").click();
+    const pages = figure.getByRole("navigation", { name: "Pages of Measurements" });
+    await pages.getByRole("button", { name: "Last page" }).click();
+    await pages.getByText("Page 2,000 of 2,000").waitFor();
+    await rows.first().getByText("99950").waitFor();
+    await pages.getByRole("combobox", { name: "Rows on a page" }).selectOption({ label: "All rows" });
+    await pages.getByText("Page 2,000").waitFor({ state: "detached" });
+    const scroller = figure.getByRole("group", { name: "Measurements" });
+    await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await rows.last().getByText("99999").waitFor();
+    // Only what can be seen is there.
+    expect(await rows.count()).toBeLessThan(60);
+
+    const download = page.waitForEvent("download");
+    await figure.getByRole("button", { name: "Save as CSV" }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe("Measurements.csv");
+    expect(
+      readFileSync(await file.path(), "utf8")
+        .trim()
+        .split("\n"),
+    ).toHaveLength(ROWS + 1);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("draws a specification, shows an image and a tree of values, on a telephone in the dark", async () => {
+    const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "dark", ...PHONE });
+    await say(page, ask("drawing"), "zh");
+    const chart = findAnswer(page, "zh").getByRole("figure", { name: "Tides" });
+    await chart
+      .getByRole("img", { name: /^Tides；折线图；4 个数据点/ })
+      .locator("svg path[stroke]")
+      .first()
+      .waitFor();
+    await waitForEnd(page, "zh");
+
+    await say(page, ask("picture"), "zh");
+    await waitForEnd(page, "zh", 2);
+    await findAnswer(page, "zh").getByText("a blue dot").waitFor();
+    await findAnswer(page, "zh").getByRole("button", { name: "查看图片：a blue dot" }).click();
+    const viewer = page.getByRole("dialog", { name: "a blue dot" });
+    const image = viewer.getByRole("img", { name: "a blue dot" });
+    await viewer.getByRole("button", { name: "放大" }).click();
+    await viewer.getByText(/^[\d,]+ %$/).waitFor();
+    await page.keyboard.press("0");
+    await viewer.getByText(/^[\d,]+ %$/).waitFor({ state: "detached" });
+    expect(await image.evaluate((element: HTMLImageElement) => element.complete && element.naturalWidth)).toBe(1);
+    await page.keyboard.press("Escape");
+    await viewer.waitFor({ state: "detached" });
+
+    await say(page, ask("own"), "zh");
+    await waitForEnd(page, "zh", 3);
+    await findAnswer(page, "zh").getByText("T-7").waitFor();
+    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+    expect(scrollWidth).toBe(clientWidth);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,175 @@
+// What is around a conversation: the sessions, the knowledge base, who answers, the language and the colours.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasChromium } from "../browser/launch.ts";
+import { findAnswer, lookAt, PHONE, readSession, say, waitForEnd } from "./journey.ts";
+import { type PageStage, setPageStage } from "./stage.ts";
+
+describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no Chromium)", () => {
+  let stage: PageStage;
+  beforeAll(async () => {
+    stage = await setPageStage();
+  });
+  afterAll(() => stage.close());
+
+  it("finds, renames, copies and deletes them", async () => {
+    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await say(page, "What is 6*7?");
+    await waitForEnd(page);
+    await page.getByRole("button", { name: "New session" }).click();
+    await say(page, "Make a to-do list: milk, bread");
+    await waitForEnd(page);
+    const link = (title: string | RegExp) => list.getByRole("link", { name: title });
+    await link("What is 6*7?").waitFor();
+
+    const search = page.getByRole("searchbox", { name: "Search sessions" });
+    await search.fill("42");
+    await list.getByText("in an answer").waitFor();
+    await link(/^Make a to-do list/).waitFor({ state: "detached" });
+    await link(/^What is 6\*7\?/).click();
+    await findAnswer(page).getByText("6*7 = 42").waitFor();
+    await search.fill("nobody said this");
+    await list.getByText("Nothing found").waitFor();
+    await page.getByRole("button", { name: "Clear the search" }).click();
+
+    await list.getByRole("button", { name: "Actions for What is 6*7?" }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await list.getByRole("textbox", { name: "New title" }).fill("The answer");
+    await page.keyboard.press("Enter");
+    await link("The answer").waitFor();
+    await page.getByRole("heading", { name: "The answer", level: 1 }).waitFor();
+    expect(await page.title()).toBe("The answer – Loom");
+
+    const before = readSession(page);
+    await list.getByRole("button", { name: "Actions for The answer" }).click();
+    await page.getByRole("menuitem", { name: "Duplicate" }).click();
+    await link("Copy of The answer").waitFor();
+    await page.getByRole("heading", { name: "Copy of The answer" }).waitFor();
+    expect(readSession(page)).not.toBe(before);
+    await findAnswer(page).getByText("6*7 = 42").waitFor();
+    await say(page, "What is 1+1?");
+    await waitForEnd(page, "en", 2);
+
+    await list.getByRole("button", { name: "Actions for Copy of The answer" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    const question = page.getByRole("dialog", { name: "Delete this session?" });
+    await question.getByText("“Copy of The answer” and its files will be gone for good.").waitFor();
+    await question.getByRole("button", { name: "Delete" }).click();
+    await link("Copy of The answer").waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "Watch an agent think" }).waitFor();
+
+    // What it was copied from is as it was, and so after a reload.
+    await page.reload();
+    await link("The answer").click();
+    await waitForEnd(page);
+    expect(await page.getByRole("article").count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("fills, searches and empties the knowledge base, which agents look into", async () => {
+    const { page, context, complaints } = await lookAt(stage, { language: "zh", ...PHONE });
+    const open = async (): Promise<void> => {
+      await page.getByRole("button", { name: "显示会话列表" }).click();
+      await page.getByRole("button", { name: "知识库", exact: true }).click();
+    };
+    await open();
+    const dialog = page.getByRole("dialog", { name: "知识库" });
+    await dialog.getByText("还没有文档。").waitFor();
+    // Files take no time here; this one waits until it was seen on its way.
+    let letGo = (): void => undefined;
+    const isSeen = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route(/\/v1\/knowledge/, async (route) => {
+      if (route.request().method() !== "GET") await isSeen;
+      await route.continue();
+    });
+    const chooser = page.waitForEvent("filechooser");
+    await dialog.getByRole("button", { name: "添加文件" }).click();
+    await (
+      await chooser
+    ).setFiles([
+      { name: "zoo.md", mimeType: "text/markdown", buffer: Buffer.from("# 动物园\n\n大象住在四号馆。\n") },
+      { name: "film.mp4", mimeType: "video/mp4", buffer: Buffer.from([0, 1, 2, 3]) },
+    ]);
+    const uploads = dialog.getByRole("list", { name: "正在添加的文件" }).getByRole("listitem");
+    await dialog.getByRole("progressbar", { name: "正在添加 zoo.md" }).waitFor();
+    letGo();
+    await uploads.filter({ hasText: "zoo.md" }).getByText("已添加").waitFor();
+    await uploads.filter({ hasText: "film.mp4" }).getByText("失败").waitFor();
+    await dialog.getByText(/^zoo\.md · \d+ B/).waitFor();
+
+    await dialog.getByRole("searchbox", { name: "检索文档" }).fill("大象");
+    await dialog.getByText("1 个段落", { exact: true }).waitFor();
+    await dialog.getByText(/大象住在四号馆/).waitFor();
+    await dialog.getByRole("button", { name: "关闭" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+
+    await say(page, "大象住在哪里？请查知识库", "zh");
+    await waitForEnd(page, "zh");
+    const sources = findAnswer(page, "zh").getByRole("button", { name: /1 个来源/ });
+    await sources.click();
+    await findAnswer(page, "zh").getByText("动物园", { exact: true }).first().waitFor();
+    await findAnswer(page, "zh")
+      .getByText(/四号馆/)
+      .first()
+      .waitFor();
+
+    await open();
+    await dialog.getByRole("button", { name: "删除 动物园" }).click();
+    await dialog.getByRole("group", { name: "删除“动物园”？" }).getByRole("button", { name: "删除" }).click();
+    await dialog.getByText("还没有文档。").waitFor();
+    expect(complaints.filter((text) => !/the server responded with a status of 4\d\d/.test(text))).toEqual([]);
+    await context.close();
+  });
+
+  it("says which model answers, and how to have another", async () => {
+    const { page, context, complaints } = await lookAt(stage);
+    await page.getByRole("button", { name: "Model: Offline model" }).click();
+    await page.getByText("It answers by rules, without a network").waitFor();
+    await page.getByText("OPENAI_API_KEY").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Agent: ReAct" }).click();
+    const kinds = page.getByRole("menu").getByRole("menuitemradio");
+    expect((await kinds.allInnerTexts()).map((text) => text.split("\n")[0])).toEqual([
+      "ReAct",
+      "Tree of thoughts",
+      "Graph of thoughts",
+      "Adaptive graph",
+    ]);
+    await kinds.nth(2).click();
+    await page.getByRole("button", { name: "Agent: Graph of thoughts" }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("keeps the language and the colours somebody chose", async () => {
+    const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "light" });
+    const ground = (shown: Page): Promise<number> =>
+      shown.evaluate(() => {
+        const [first = "0"] = getComputedStyle(document.body).backgroundColor.match(/\d+/) ?? [];
+        return Number(first);
+      });
+    await page.getByRole("heading", { name: "看智能体如何思考" }).waitFor();
+    expect(await page.evaluate(() => document.documentElement.lang)).toMatch(/^zh/);
+    expect(await ground(page)).toBeGreaterThan(200);
+    await page.getByRole("button", { name: "语言：中文" }).click();
+    await page.getByRole("menuitemradio", { name: "English" }).click();
+    await page.getByRole("heading", { name: "Watch an agent think" }).waitFor();
+    await page.getByRole("button", { name: "Theme" }).click();
+    await page.getByRole("menuitemradio", { name: "Dark" }).click();
+    expect(await ground(page)).toBeLessThan(60);
+
+    await page.reload();
+    const another = await context.newPage();
+    await another.goto(stage.url);
+    for (const opened of [page, another]) {
+      await opened.getByRole("heading", { name: "Watch an agent think" }).waitFor();
+      expect(await opened.evaluate(() => document.documentElement.lang)).toBe("en");
+      expect(await ground(opened)).toBeLessThan(60);
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});

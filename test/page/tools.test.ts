@@ -1,0 +1,192 @@
+// Tools as they are watched and asked about: how far one is, what it printed, whether it may, in all tabs at once.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../src/tools/index.ts";
+import { hasChromium } from "../browser/launch.ts";
+import { createCalledModel } from "./called-model.ts";
+import { findAnswer, findRun, lookAt, PHONE, readSession, say, waitForEnd } from "./journey.ts";
+import { type PageStage, setPageStage } from "./stage.ts";
+
+const MARKDOWN = `# Report
+
+| name | count |
+| ---- | ----- |
+| a    | 1     |
+
+- [x] looked
+- [ ] found
+
+\`\`\`ts
+const x = 1;
+\`\`\`
+
+$$\\frac{1}{2}$$
+
+[a page](https://example.org/) and [a trap](javascript:alert(1))`;
+
+const REMOVAL = 'remove {"path": "old.txt", "copies": 2, "force": false}';
+
+describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chromium)", () => {
+  const model = createCalledModel();
+  const removed: unknown[] = [];
+  /** Ends what measures. */
+  let measure: (reading: { readonly metres: number }) => void = () => undefined;
+  const tools = [
+    defineTool({
+      name: "measure",
+      description: "Measures how far it is.",
+      input: z.object({}),
+      execute: async (_, { print, report }) => {
+        print("the tape is out\n");
+        report(40, "two of five");
+        return new Promise((resolve) => {
+          measure = resolve;
+        });
+      },
+    }),
+    defineTool({
+      name: "remove",
+      description: "Removes a file.",
+      input: z.object({ path: z.string(), copies: z.number(), force: z.boolean() }),
+      approval: "always",
+      execute: (input) => {
+        removed.push(input);
+        return `removed ${input.path}`;
+      },
+    }),
+    defineTool({
+      name: "fail",
+      description: "Fails.",
+      input: z.object({}),
+      execute: (): string => {
+        throw new Error("the tape broke");
+      },
+    }),
+  ];
+  let stage: PageStage;
+  beforeAll(async () => {
+    stage = await setPageStage({ model, tools });
+  });
+  afterAll(() => stage.close());
+
+  it("writes an answer as its Markdown says", async () => {
+    const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "dark" });
+    await say(page, `say ${MARKDOWN}`, "zh");
+    await waitForEnd(page, "zh");
+    const answer = findAnswer(page, "zh");
+    await answer.getByRole("heading", { name: "Report" }).waitFor();
+    expect(await answer.getByRole("table").getByRole("cell").allInnerTexts()).toEqual(["a", "1"]);
+    const [done, open] = await answer.getByRole("checkbox").all();
+    expect([await done?.isChecked(), await open?.isChecked()]).toEqual([true, false]);
+    const code = answer.getByRole("group", { name: "代码（ts）" });
+    await code.locator(".loom-hl-keyword", { hasText: "const" }).waitFor();
+    await answer.getByRole("button", { name: "复制代码" }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("const x = 1;");
+    await answer.locator("math mfrac").waitFor();
+    await answer.getByRole("link", { name: "a page" }).waitFor();
+    expect(await answer.getByRole("link", { name: "a trap" }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("shows how far a tool is, what it prints, and what it gives", async () => {
+    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
+    await say(page, "measure");
+    const card = findAnswer(page).getByRole("group", { name: "measure", exact: true });
+    await card.getByText("Running").waitFor();
+    await card.getByText("Measures how far it is.").waitFor();
+    expect(await card.getByRole("progressbar", { name: "Progress" }).getAttribute("value")).toBe("40");
+    await card.getByText("two of five").waitFor();
+    await card.getByRole("group", { name: "Output" }).getByText("the tape is out").waitFor();
+    const stageLine = findRun(page).getByRole("status").getByText("Calling measure");
+    await stageLine.waitFor();
+
+    measure({ metres: 12 });
+    await waitForEnd(page);
+    // What went well is one line, until somebody wants to know.
+    const head = card.getByRole("button", { name: /^measure .*Done .*\d s$/ });
+    expect(await head.getAttribute("aria-expanded")).toBe("false");
+    await head.click();
+    await card.getByText("metres").waitFor();
+    await card.getByText("12", { exact: true }).waitFor();
+    expect(await findAnswer(page).locator("strong").innerText()).toBe("all");
+
+    await say(page, "fail");
+    const failed = findAnswer(page).getByRole("group", { name: "fail", exact: true });
+    await failed.getByText("the tape broke").waitFor();
+    await failed.getByText("Failed", { exact: true }).waitFor();
+    await waitForEnd(page, "en", 2);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("asks first, runs with the arguments as they were edited, and tells every tab", async () => {
+    const first = await lookAt(stage);
+    await say(first.page, REMOVAL);
+    const card = findAnswer(first.page).getByRole("group", { name: "remove", exact: true });
+    await card.getByText("May remove run with these arguments?").waitFor();
+    await first.page.getByRole("status").getByText("Waiting for your approval of remove.").waitFor();
+    const second = await lookAt(stage, {
+      language: "zh",
+      theme: "dark",
+      ...PHONE,
+      path: `#/s/${readSession(first.page)}`,
+    });
+    const other = findAnswer(second.page, "zh").getByRole("group", { name: "remove", exact: true });
+    await other.getByRole("button", { name: "批准", exact: true }).waitFor();
+    await other.getByText("old.txt").waitFor();
+
+    await card.getByRole("button", { name: "Edit arguments" }).click();
+    await card.getByRole("textbox", { name: "copies" }).fill("many");
+    await card.getByText("This must be a number.").waitFor();
+    expect(await card.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    await card.getByRole("textbox", { name: "copies" }).fill("3");
+    await card.getByRole("textbox", { name: "path" }).fill("new.txt");
+    await card.getByRole("checkbox", { name: "force" }).check();
+    expect(removed).toEqual([]);
+    await card.getByRole("button", { name: "Approve with changes" }).click();
+
+    await waitForEnd(first.page);
+    await waitForEnd(second.page, "zh");
+    expect(removed).toEqual([{ path: "new.txt", copies: 3, force: true }]);
+    for (const [shown, approved, done] of [
+      [card, "Approved", /Done/],
+      [other, "已批准", /完成/],
+    ] as const) {
+      const head = shown.getByRole("button", { name: done });
+      if ((await head.getAttribute("aria-expanded")) === "false") await head.click();
+      await shown.getByText(approved, { exact: true }).waitFor();
+      await shown.getByText("new.txt", { exact: true }).waitFor();
+    }
+    for (const { complaints, context } of [first, second]) {
+      expect(complaints).toEqual([]);
+      await context.close();
+    }
+  });
+
+  it("takes a no with its reason, which the model is told", async () => {
+    removed.length = 0;
+    const first = await lookAt(stage, { language: "zh", ...PHONE });
+    await say(first.page, REMOVAL, "zh");
+    const card = findAnswer(first.page, "zh").getByRole("group", { name: "remove", exact: true });
+    await card.getByRole("button", { name: "拒绝…" }).click();
+    const second = await lookAt(stage, { path: `#/s/${readSession(first.page)}` });
+    const other = findAnswer(second.page).getByRole("group", { name: "remove", exact: true });
+    await other.getByRole("button", { name: "Approve" }).waitFor();
+    await card.getByRole("textbox", { name: "理由（会告知模型）" }).fill("还需要这个文件");
+    await card.getByRole("button", { name: "拒绝", exact: true }).click();
+    await waitForEnd(first.page, "zh");
+    await waitForEnd(second.page);
+
+    await card.getByText("已拒绝").first().waitFor();
+    await other.getByText("Rejected").first().waitFor();
+    for (const shown of [card, other]) await shown.getByText("还需要这个文件").waitFor();
+    expect(await other.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    expect(removed).toEqual([]);
+    expect(JSON.stringify(model.prompts.at(-1)?.at(-1))).toContain("还需要这个文件");
+    for (const { complaints, context } of [first, second]) {
+      expect(complaints).toEqual([]);
+      await context.close();
+    }
+  });
+});

@@ -1,0 +1,140 @@
+/** The conversation, or what stands in its place while there is none: a beginning, a wait, or why nothing comes. */
+import { type ReactNode, type RefObject, useMemo, useState } from "react";
+import type { SessionView } from "loom-agent/client";
+import {
+  Button,
+  Conversation,
+  type ConversationHandle,
+  Icon,
+  KeptStates,
+  Spinner,
+  useSession,
+  useWords,
+} from "loom-agent/react";
+import { COMPOSER_WORDS } from "../composer/composer-words.ts";
+import { SENDING_MS, useIsLate } from "../composer/use-is-late.ts";
+import { Start } from "../start/start.tsx";
+import { describeMessage, findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
+import type { PageState } from "../store/page-state.ts";
+import { findEmptiness } from "./find-emptiness.ts";
+import { usePage, usePageState } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+
+export interface MiddleProps {
+  readonly session: string | undefined;
+  readonly handle: RefObject<ConversationHandle | null>;
+}
+
+export function Middle({ session, handle }: MiddleProps): ReactNode {
+  const page = usePage();
+  const [all] = useState(() => new Map<string, KeptStates>());
+  const name = session ?? "";
+  return (
+    <>
+      <Conversation key={name} ref={handle} receiver={page.receiver} sessionId={name} kept={recall(all, name)}>
+        <Nothing session={session} />
+      </Conversation>
+      {session === undefined ? null : <DeletedNote session={session} />}
+    </>
+  );
+}
+
+/** Sessions whose opened parts and half-written edits are found again. */
+const MAX_KEPT = 8;
+
+function recall(all: Map<string, KeptStates>, session: string): KeptStates {
+  const kept = all.get(session) ?? new KeptStates();
+  all.delete(session);
+  all.set(session, kept);
+  for (const oldest of all.keys()) {
+    if (all.size <= MAX_KEPT) break;
+    all.delete(oldest);
+  }
+  return kept;
+}
+
+function selectIsDeleted(session: SessionView | undefined): boolean {
+  const { status, reason } = session?.state ?? {};
+  return status === "failed" && reason?.code === "unknown_session" && (session?.turns.length ?? 0) > 0;
+}
+
+/** It is still read here when somebody else deletes it. */
+function DeletedNote({ session }: { readonly session: string }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  if (!useSession(page.receiver, session, selectIsDeleted)) return null;
+  return (
+    <div className="page-deleted" role="status">
+      <Icon name="alert" />
+      <span>{words.deleted}</span>
+      <Button icon="add" onClick={() => page.open(undefined)}>
+        {words.startNew}
+      </Button>
+    </div>
+  );
+}
+
+function FirstMessage({ message }: { readonly message: WaitingMessage }): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const isLate = useIsLate(SENDING_MS);
+  return (
+    <>
+      <p className="page-first-message">{describeMessage(message)}</p>
+      {isLate ? (
+        <p className="page-loading" role="status">
+          <Spinner /> {words.sending}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function Nothing({ session }: { readonly session: string | undefined }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const found = useSession(page.receiver, session ?? "", findEmptiness);
+  const [selectFirst, selectMayStart] = useMemo(
+    () =>
+      [
+        ({ composing }: PageState): WaitingMessage | undefined =>
+          findWaiting(composing, session).find(({ status }) => status !== "failed"),
+        ({ composing, sessions }: PageState): boolean =>
+          sessions.isUnmade || findDraft(composing, session) !== NO_DRAFT,
+      ] as const,
+    [session],
+  );
+  const first = usePageState(selectFirst);
+  const mayStart = usePageState(selectMayStart);
+  if (first?.status === "sending") return <FirstMessage message={first} />;
+  // It stands among those that wait.
+  if (first !== undefined) return null;
+  if (session === undefined || found === "new" || mayStart) return <Start />;
+  switch (found) {
+    case "loading":
+      return (
+        <p className="page-loading" role="status">
+          <Spinner /> {words.loading}
+        </p>
+      );
+    case "failed":
+      return (
+        <section className="page-start">
+          <h2>{words.notLoadedTitle}</h2>
+          <p>{words.notLoaded}</p>
+          <Button icon="retry" look="primary" onClick={() => page.retryStream()}>
+            {words.again}
+          </Button>
+        </section>
+      );
+    case "gone":
+      return (
+        <section className="page-start">
+          <h2>{words.goneTitle}</h2>
+          <p>{words.gone}</p>
+          <Button icon="add" look="primary" onClick={() => page.open(undefined)}>
+            {words.startNew}
+          </Button>
+        </section>
+      );
+  }
+}
