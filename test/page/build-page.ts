@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
-import { build } from "vite";
 import { packageRoot } from "../source-files.ts";
 
 const CACHE = join(packageRoot, "node_modules", ".cache", "loom-page");
@@ -40,6 +39,8 @@ async function buildAsForUsers(outDir: string): Promise<void> {
   const { NODE_ENV } = process.env;
   process.env["NODE_ENV"] = "production";
   try {
+    // Most tests find the page built, and need no builder.
+    const { build } = await import("vite");
     await build({
       configFile: join(packageRoot, "web", "vite.config.ts"),
       logLevel: "error",

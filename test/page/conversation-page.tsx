@@ -14,7 +14,7 @@ export interface ConversationOutcome {
   readonly renders: { readonly [messageId: string]: number };
   readonly tokens: number;
   readonly streamed: string;
-  /** Distance from the end: at first, while tokens came, after scrolling up and more tokens. */
+  /** Distance from the end: at first, while tokens came, in less room, after scrolling up and more tokens. */
   readonly fromEnd: readonly number[];
   /** How far what the reader looks at has moved while tokens came below it. */
   readonly moved: number;
@@ -115,6 +115,11 @@ async function run(): Promise<ConversationOutcome> {
   await stream(TOKENS);
   isCounting = false;
   distances.push(fromEnd());
+  root.style.height = "450px";
+  await settle();
+  distances.push(fromEnd());
+  root.style.height = "700px";
+  await settle();
   // Whoever reads further up is left where they are.
   scroller().scrollTop -= 3000;
   await settle();

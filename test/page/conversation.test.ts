@@ -26,9 +26,10 @@ describe.skipIf(!hasChromium)("a long conversation (skipped where there is no Ch
     expect(Object.keys(outcome.renders)).toEqual([outcome.streamed]);
     expect(outcome.renders[outcome.streamed]).toBeLessThanOrEqual(outcome.tokens + 1);
     expect(outcome.renders[outcome.streamed]).toBeGreaterThan(outcome.tokens / 4);
-    const [first = -1, streaming = -1, scrolled = -1] = outcome.fromEnd;
+    const [first = -1, streaming = -1, inLessRoom = -1, scrolled = -1] = outcome.fromEnd;
     expect(Math.abs(first)).toBeLessThan(5);
     expect(Math.abs(streaming)).toBeLessThan(5);
+    expect(Math.abs(inLessRoom)).toBeLessThan(5);
     expect(scrolled).toBeGreaterThan(500);
     expect(outcome.moved).toBeLessThan(2);
     const [moved, grown] = outcome.opened;

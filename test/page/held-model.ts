@@ -41,7 +41,11 @@ export class HeldModel implements LanguageModel {
 
   async #pass({ type }: StreamPart, signal: AbortSignal | undefined): Promise<void> {
     if (this.#place?.type === type) this.#place.left--;
-    while (this.#place !== undefined && this.#place.left <= 0 && signal?.aborted !== true) await this.#wait(signal);
+    while (this.#isHeld(signal)) await this.#wait(signal);
+  }
+
+  #isHeld(signal: AbortSignal | undefined): boolean {
+    return this.#place !== undefined && this.#place.left <= 0 && signal?.aborted !== true;
   }
 
   async #wait(signal: AbortSignal | undefined): Promise<void> {

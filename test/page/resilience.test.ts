@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
     const port = await findPort(createRandom(9));
     network = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
     const host = `127.0.0.1:${network.port}`;
-    served = new Served(port, store, "--offline-delay", "20ms", "--hosts", host);
+    served = new Served(port, store, "--offline-delay", "15ms", "--hosts", host);
     [browser] = await Promise.all([launchForPage(), served.start()]);
   });
   afterAll(async () => {

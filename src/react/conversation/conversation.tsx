@@ -15,6 +15,7 @@ import { holdInPlace } from "./hold-in-place.ts";
 import { findFocusedTurn, keepFocusedRow } from "./keep-focused-row.ts";
 import { RunItem } from "./run-item.tsx";
 import { showElement } from "./show-element.ts";
+import { stayAtEnd } from "./stay-at-end.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
 
 const WORDS = defineWords({
@@ -81,7 +82,9 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
   const isEmpty = keys.length === 0;
   // What one opens, one wants to read on from its end.
   useLayoutEffect(() => {
-    if (!isEmpty) virtualizer.scrollToEnd();
+    if (isEmpty || scroller.current === null) return undefined;
+    virtualizer.scrollToEnd();
+    return stayAtEnd(scroller.current, END_PX, () => virtualizer.scrollToEnd());
   }, [isEmpty, virtualizer]);
   useImperativeHandle(
     ref,

@@ -35,7 +35,7 @@ const WORDS = defineWords({
     left: (time: string) => `剩余 ${time}`,
     timeUp: "答复时间已到。",
     nobody: "正在等待答复，但无法在此处答复。",
-    tooLate: "您的答复来晚了。",
+    tooLate: "你的答复来晚了。",
     approved: "已批准",
     approvedBy: (actor: string) => `已由 ${actor} 批准`,
     rejected: "已拒绝",

@@ -64,6 +64,7 @@ export function LogBox({ text: given, label, end, isLive = false, look = "code" 
         tabIndex={0}
         role="group"
         aria-label={label}
+        dir={look === "prose" ? "auto" : undefined}
       >
         {isCut && !isFirst ? <div aria-hidden="true">…</div> : null}
         {isFirst ? folded : blocks.map(([from, to]) => <Block key={from} text={text} from={from} to={to} />)}

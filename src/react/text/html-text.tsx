@@ -26,7 +26,7 @@ export function HtmlText({ text, isComplete }: HtmlTextProps): ReactNode {
   if (isDue) parsed.current = text;
   const rest = text.slice(parsed.current.length);
   return (
-    <div className="loom-text">
+    <div className="loom-text" dir="auto">
       <HtmlFragment html={parsed.current} />
       {rest === "" ? null : <RestText text={rest} clean={stripTags} />}
     </div>

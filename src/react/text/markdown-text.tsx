@@ -18,7 +18,7 @@ export function MarkdownText({ text, isComplete }: MarkdownTextProps): ReactNode
   const { pages, rest } = feed.update(text, isComplete);
   const last = pages.length - 1;
   return (
-    <div className="loom-text">
+    <div className="loom-text" dir="auto">
       {pages.map((blocks, index) => (
         <Page key={index} blocks={blocks} isOpen={!isComplete && index === last} />
       ))}

@@ -4,7 +4,7 @@ import { createTextCutter } from "./create-text-cutter.ts";
 
 export function PlainText({ text }: { readonly text: string }): ReactNode {
   return (
-    <div className="loom-text loom-text-plain">
+    <div className="loom-text loom-text-plain" dir="auto">
       <TextPieces text={text} />
     </div>
   );

@@ -7,7 +7,7 @@ import { RichText } from "./rich-text.tsx";
 
 const show = (text: string, format = "markdown", isComplete = true): string =>
   renderToStaticMarkup(<RichText text={text} format={format} isComplete={isComplete} />).replace(
-    /^<div class="loom-text[^"]*">(.*)<\/div>$/s,
+    /^<div class="loom-text[^"]*" dir="auto">(.*)<\/div>$/s,
     "$1",
   );
 

@@ -11,7 +11,7 @@ const WORDS = defineWords({
 const SHOWN_MS = 1500;
 
 /** `getText` is asked when it is pressed: what is long is not made before. */
-export function CopyButton({ getText, label }: { getText(): string; readonly label?: string }): ReactNode {
+export function CopyButton({ getText, label }: { readonly getText: () => string; readonly label?: string }): ReactNode {
   const words = useWords(WORDS);
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {

@@ -7,7 +7,7 @@ const WORDS = defineWords({ en: { close: "Close" }, zh: { close: "关闭" } });
 
 export interface DialogProps {
   readonly title: string;
-  onClose(): void;
+  readonly onClose: () => void;
   readonly children: ReactNode;
   /** `wide` takes what there is. */
   readonly size?: "small" | "wide";

@@ -8,7 +8,7 @@ export interface DisclosureProps {
   readonly isOpenAtFirst?: boolean;
   /** Where somebody else decides; then `onToggle` says what is wanted. */
   readonly isOpen?: boolean | undefined;
-  onToggle?(isOpen: boolean): void;
+  readonly onToggle?: ((isOpen: boolean) => void) | undefined;
 }
 
 export function Disclosure({ summary, children, isOpenAtFirst = false, isOpen, onToggle }: DisclosureProps): ReactNode {

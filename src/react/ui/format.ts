@@ -7,14 +7,16 @@ export function formatNumber(value: number, language: Language): string {
   return new Intl.NumberFormat(LOCALES[language]).format(value);
 }
 
-/** Under 0.1 s, 0.4 s, 12 s, 3 min 5 s. */
+/** Under 0.1 s, 0.4 s, 12 s, 3 min, 3 min 5 s. */
 export function formatDuration(ms: number, language: Language): string {
   const [seconds, minutes] = language === "zh" ? ["秒", "分"] : ["s", "min"];
   const whole = Math.round(ms / 1000);
   if (ms < 50) return language === "zh" ? "0.1 秒以内" : "under 0.1 s";
   if (ms < 9950) return `${(ms / 1000).toFixed(1)} ${seconds}`;
   if (whole < 60) return `${whole} ${seconds}`;
-  return `${Math.floor(whole / 60)} ${minutes} ${whole % 60} ${seconds}`;
+  const [full, rest] = [Math.floor(whole / 60), whole % 60];
+  if (rest === 0) return language === "zh" ? `${full} 分钟` : `${full} min`;
+  return `${full} ${minutes} ${rest} ${seconds}`;
 }
 
 export function formatBytes(bytes: number, language: Language): string {

@@ -34,6 +34,8 @@ export function createSessionEffects(kit: Kit): SessionEffects {
   const changed = new Set<string>();
   /** The last question about each session that is not answered. */
   const asks = new Map<string, symbol>();
+  /** Being deleted: nothing is asked about them any more. */
+  const leaving = new Set<string>();
   /** What was done to the list here: an answer to a question from before it knows nothing of that. */
   let changes = 0;
   const note = (action: SessionsAction): void => {
@@ -79,6 +81,7 @@ export function createSessionEffects(kit: Kit): SessionEffects {
 
   /** Only the answer to the last question counts, and of what waits only where nothing was sent or taken back since. */
   const loadDetails = async (session: string): Promise<void> => {
+    if (leaving.has(session)) return;
     const ask = Symbol(session);
     asks.set(session, ask);
     const waiting = findWaiting(store.getSnapshot().composing, session);
@@ -125,6 +128,7 @@ export function createSessionEffects(kit: Kit): SessionEffects {
       if (now !== undefined) note({ type: "session/told", session: now });
     },
     async remove(session) {
+      leaving.add(session);
       const isDone = await attempt(kit, "delete", async () => {
         try {
           await api.deleteSession(session);
@@ -134,7 +138,9 @@ export function createSessionEffects(kit: Kit): SessionEffects {
         }
         return true;
       });
+      leaving.delete(session);
       if (isDone !== true) return;
+      changed.delete(session);
       if (store.getSnapshot().sessions.current === session) kit.open(undefined);
       kit.disconnect(session);
       asks.delete(session);

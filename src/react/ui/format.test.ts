@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { formatBytes, formatDuration } from "./format.ts";
+
+describe("a duration", () => {
+  it.each([
+    [0, "under 0.1 s", "0.1 秒以内"],
+    [49, "under 0.1 s", "0.1 秒以内"],
+    [50, "0.1 s", "0.1 秒"],
+    [1834, "1.8 s", "1.8 秒"],
+    [9949, "9.9 s", "9.9 秒"],
+    [9950, "10 s", "10 秒"],
+    [59_499, "59 s", "59 秒"],
+    [59_500, "1 min", "1 分钟"],
+    [61_000, "1 min 1 s", "1 分 1 秒"],
+    [3_600_000, "60 min", "60 分钟"],
+  ])("of %d ms is %s", (ms, en, zh) => {
+    expect([formatDuration(ms, "en"), formatDuration(ms, "zh")]).toEqual([en, zh]);
+  });
+});
+
+describe("a size", () => {
+  it.each([
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1 kB"],
+    [1250, "1.3 kB"],
+    [123_456, "123 kB"],
+    [5_000_000_000_000, "5,000 GB"],
+  ])("of %d bytes is %s", (bytes, text) => {
+    expect(formatBytes(bytes, "en")).toBe(text);
+  });
+});
