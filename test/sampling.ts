@@ -24,4 +24,4 @@ export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 
 export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 3 };
 
 /** Of a page: whether time really passes or is only made to, and every so manieth hostile text that fills its fields. */
-export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 23 };
+export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 47 };

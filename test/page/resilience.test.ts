@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
     await expectSameEnd([first, second], one, two, path);
   });
 
-  it("notices a network that takes everything and brings nothing", async () => {
+  it.runIf(PAGE_SAMPLES.isPatient)("notices a network that takes everything and brings nothing", async () => {
     network.follow(() => ({ breach: { frames: 30, how: "stall" } }));
     const [first, second, path] = await begin(PLAN, network.url);
     const two = await settle(second.page, 1);
