@@ -9,17 +9,36 @@ const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
 
 const source = fileURLToPath(new URL("src", import.meta.url));
 
+/** They take things away from the whole thread, or put others in their place. */
+const APART = ["src/tools/**/*.test.ts", "src/context/compression/missing-tokenizer.test.ts"];
+
 export default defineConfig(({ mode }) => ({
   // The page imports the package by its doors; what is tested is the source, not what was built last.
   resolve: { alias: [{ find: /^loom-agent\/(\w+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
     setupFiles: ["test/seed.ts"],
-    include: ["src/**/*.test.{ts,tsx}", "web/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Most files are short and bound by the processor: threads start faster than processes, one per core.
     pool: "threads",
     maxWorkers: "100%",
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        // They leave nothing behind: those of one thread share what was imported, which takes half the time.
+        test: {
+          name: "rooms",
+          include: ["{src,web}/**/*.test.{ts,tsx}", "test/{client,agents,models,knowledge,observe}/**/*.test.ts"],
+          exclude: APART,
+          isolate: false,
+        },
+      },
+      // They replace what others import, or start processes and browsers.
+      {
+        extends: true,
+        test: { name: "house", include: ["test/{,browser/,durability/,page/,server/}*.test.ts", ...APART] },
+      },
+    ],
   },
 }));

@@ -40,7 +40,7 @@ describe.skipIf(!canTrace)("power that fails (needs strace and the right to use 
     expect(count("say")).toBeGreaterThan(100);
   });
 
-  it(`loses nothing that was acknowledged or shown, ${ROUNDS} times`, { timeout: 600_000 }, async () => {
+  it(`loses nothing that was acknowledged or shown, ${ROUNDS} times`, { timeout: 1_800_000 }, async () => {
     let round = 0;
     // Before the store has its name there is nothing to lose.
     const named = steps.findIndex((step) => step.do === "link");
