@@ -4,10 +4,10 @@
  * is built, a real server; both conversations take turns in one run. `--quick` takes fewer turns.
  */
 import type { CDPSession, Page } from "playwright-core";
-import { createEntry, describeHolder, MemoryLog } from "../src/log/index.ts";
-import type { LoomEvent } from "../src/protocol/index.ts";
+import { MemoryLog } from "../src/log/index.ts";
 import { createPage, startLoomServer } from "../src/server/index.ts";
 import { buildPage } from "../test/page/build-page.ts";
+import { LogWriter } from "../test/page/log-writer.ts";
 import { createServedAgents, launchForPage, openLook } from "../test/page/stage.ts";
 import { median, print, report, times } from "./measure.ts";
 
@@ -23,73 +23,26 @@ const MAX_TOKEN_MS = 8;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A session that is written to from here, without an agent. */
-class Writer {
-  readonly #log: MemoryLog;
-  readonly sessionId: string;
-  #epoch = 0;
-  #last = 0;
-  #batch: ReturnType<typeof createEntry>[] = [];
+const NODE = "run-think-1";
+const say = (writer: LogWriter, content: string): void => writer.put({ type: "message_chunk", id: "think", content });
 
-  constructor(log: MemoryLog, sessionId: string) {
-    this.#log = log;
-    this.sessionId = sessionId;
-  }
-
-  async open(): Promise<void> {
-    await this.#log.createSession(this.sessionId);
-    const lease = await this.#log.acquire(this.sessionId, { holder: describeHolder(), ttlMs: 3_600_000 });
-    this.#epoch = lease.epoch;
-    this.#last = lease.lastId;
-  }
-
-  get nextId(): number {
-    return this.#last + this.#batch.length + 1;
-  }
-
-  put(runId: string, event: LoomEvent, isOfNode = true): void {
-    const node = isOfNode ? { node_id: "run-think-1" } : {};
-    const envelope = { session_id: this.sessionId, run_id: runId, event_id: this.nextId, ts: Date.now(), ...node };
-    this.#batch.push(createEntry({ envelope, event }));
-  }
-
-  begin(runId: string): void {
-    this.put(runId, { type: "run_start", message: `Question ${runId}`, agent: "react", contiguous: true }, false);
-    this.put(runId, { type: "node_enter", id: "think" });
-  }
-
-  say(runId: string, content: string): void {
-    this.put(runId, { type: "message_chunk", id: "think", content });
-  }
-
-  end(runId: string, first: number, answer: string): void {
-    this.put(runId, { type: "node_exit", id: "think", result: "Ok" });
-    const last = this.nextId + 1;
-    const proof = { first_event_id: first, last_event_id: last, frame_count: last - first + 1 };
-    this.put(runId, { type: "run_end", status: "completed", summary: {}, ...proof }, false);
-    this.put(runId, { type: "reply", reply: answer });
-  }
-
-  async flush(): Promise<void> {
-    const entries = this.#batch.splice(0);
-    const command = { sessionId: this.sessionId, epoch: this.#epoch, expectedLastId: this.#last, entries };
-    ({ lastId: this.#last } = await this.#log.append(command));
-  }
+function begin(writer: LogWriter, runId: string): void {
+  writer.begin(runId, { message: `Question ${runId}` });
+  writer.put({ type: "node_enter", id: "think" });
 }
 
-async function writeConversation(log: MemoryLog, sessionId: string, messages: number): Promise<Writer> {
-  const writer = new Writer(log, sessionId);
-  await writer.open();
+async function writeConversation(log: MemoryLog, sessionId: string, messages: number): Promise<LogWriter> {
+  const writer = await new LogWriter(log, sessionId, NODE).open();
   for (let run = 1; run <= messages / 2; run++) {
     const answer = `Answer **${run}**.\n\n${"A line of plain text in an answer. ".repeat((run % 5) + 1)}`;
-    const first = writer.nextId;
-    writer.begin(`run-${run}`);
-    writer.say(`run-${run}`, answer);
-    writer.end(`run-${run}`, first, answer);
+    begin(writer, `run-${run}`);
+    say(writer, answer);
+    writer.put({ type: "node_exit", id: "think", result: "Ok" });
+    writer.end({}, answer);
     if (run % 100 === 0) await writer.flush();
   }
-  writer.begin("live");
-  writer.say("live", "It ");
+  begin(writer, "live");
+  say(writer, "It ");
   await writer.flush();
   return writer;
 }
@@ -97,7 +50,7 @@ async function writeConversation(log: MemoryLog, sessionId: string, messages: nu
 interface Watched {
   readonly page: Page;
   readonly cdp: CDPSession;
-  readonly writer: Writer;
+  readonly writer: LogWriter;
   readonly openMs: number;
 }
 
@@ -119,7 +72,7 @@ async function streamTokens({ writer, page }: Watched, count: number, everyMs: n
   let last = "";
   for (let n = 0; n < count; n++) {
     last = `word${said++}`;
-    writer.say("live", n % 40 === 39 ? `${last}.\n\n` : `${last} `);
+    say(writer, n % 40 === 39 ? `${last}.\n\n` : `${last} `);
     if (everyMs > 0) {
       await writer.flush();
       await pause(everyMs);
@@ -160,7 +113,6 @@ const server = await startLoomServer({
   agents: createServedAgents({}),
   port: 0,
   page: createPage({ folder: await buildPage() }),
-  limits: {},
 });
 const browser = await launchForPage();
 
