@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { createThreatTable } from "./scripts/threat-table.ts";
 
 /** The tests start hundreds of threads and programs from source: what one has compiled, the next need not. */
 const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
@@ -17,6 +18,7 @@ export default defineConfig(({ mode }) => ({
   resolve: { alias: [{ find: /^loom-agent\/(\w+)$/, replacement: `${source}/$1/index.ts` }] },
   test: {
     setupFiles: ["test/seed.ts"],
+    reporters: ["default", createThreatTable()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Most files are short and bound by the processor: threads start faster than processes, one per core.
     pool: "threads",
@@ -37,7 +39,7 @@ export default defineConfig(({ mode }) => ({
       // They replace what others import, or start processes and browsers.
       {
         extends: true,
-        test: { name: "house", include: ["test/{,browser/,durability/,page/,server/}*.test.ts", ...APART] },
+        test: { name: "house", include: ["test/{,browser/,durability/,page/,security/,server/}*.test.ts", ...APART] },
       },
     ],
   },

@@ -18,6 +18,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { createEntry, describeHolder, MemoryLog } from "../src/log/index.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { encodeControl } from "../src/protocol/control/index.ts";
+import { LOCAL } from "../src/server/auth/principal.ts";
 import { streamResponse } from "../src/server/http/stream-response.ts";
 import type { ServerCore } from "../src/server/server-core.ts";
 import { SERVER_LIMITS } from "../src/server/server-limits.ts";
@@ -79,7 +80,9 @@ async function createOurs(isSocket: boolean, isStored: boolean): Promise<Contest
   const sockets = createSockets(core);
   if (isSocket)
     server.on("upgrade", (request, socket, head) => {
-      const asker = { headers: new Headers(), url: new URL("http://x/v1/ws"), address: undefined };
+      const url = new URL("http://x/v1/ws");
+      const who = { principal: LOCAL, shares: [] };
+      const asker = { method: "UPGRADE", headers: new Headers(), url, address: undefined, origin: url.origin, ...who };
       sockets.upgrade(request, socket, head, asker);
     });
   return {

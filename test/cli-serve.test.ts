@@ -140,7 +140,15 @@ describe("loom serve", () => {
     writeFileSync(file, '{"prot": 1}');
     const cases: readonly (readonly [readonly string[], string])[] = [
       [["--config", file], 'there is no setting "prot"\ndid you mean "port"?'],
-      [["--host", "0.0.0.0"], "add `--allow-public`"],
+      [["--host", "0.0.0.0"], `others can reach 0.0.0.0, and whoever does could use these agents and their tools`],
+      [["--host", "0.0.0.0"], `there is no token yet\nmake a token with \`loom token create NAME --store ${store}\``],
+      [["--host", "0.0.0.0", "--auth", "on"], "and nobody could say so: there is no token yet\nmake a token with"],
+      [["--host", "::", "--auth", "off"], "`auth` is off\nmake a token with"],
+      [["--jwks", "https://id.example.com/keys"], "jwt-issuer, jwt-audience: JWT are taken with all of"],
+      [
+        ["--jwks", "http://id.example.com/keys"],
+        "--jwks: http://id.example.com/keys is not an https address, or an http address of this machine",
+      ],
       [["--model", "nobody/x"], 'model: No provider is called "nobody"'],
       [["--mcp", join(folder, "nothing.json")], `mcp: ${join(folder, "nothing.json")} cannot be read (ENOENT)`],
     ];

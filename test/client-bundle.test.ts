@@ -8,12 +8,12 @@ import { packageRoot } from "./source-files.ts";
 /**
  * The receiver of our own wire, of any dialect, and everything of its door: connections and all transports too. About
  * 1,200 bytes of each put together states that come as what changed, 300 tell branches that were given up from others.
- * 700 of the last are the names of all codes a server may refuse with.
+ * 700 of the last are the names of all codes a server may refuse with, 500 tokens and tickets.
  */
 const ENTRIES = [
   ["the receiver of loom", join("test", "browser", "receiver-page.ts"), 25_000],
   ["the receiver of any dialect", join("test", "browser", "any-receiver-page.ts"), 30_700],
-  ["all of the client", join("src", "client", "index.ts"), 42_000],
+  ["all of the client", join("src", "client", "index.ts"), 42_600],
 ] as const;
 
 describe("the bundle of the receiver", () => {

@@ -25,3 +25,8 @@ export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { fram
 
 /** Of a page: whether time really passes or is only made to, and every so manieth hostile text that fills its fields. */
 export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 47 };
+
+/** Of abuse: how often each kind is repeated, how many bytes are sent by one who floods, and whether in every way. */
+export const ABUSE_SAMPLES = LONG
+  ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
+  : { rounds: 3, floodBytes: 24 * 1024 * 1024, isWhole: false };

@@ -22,11 +22,12 @@ const connection = connect(receiver, { transport: createWebSocketTransport({ url
 
 // What users may do. An action that is not here is not offered.
 const actions: UiActions = {
-  approve: ({ callId, runId, decision, arguments: edited, reason }) =>
+  approve: ({ callId, runId, decision, digest, arguments: edited, reason }) =>
     connection.approve({
       call_id: callId,
       decision,
       ...(runId === undefined ? {} : { run_id: runId }),
+      ...(digest === undefined ? {} : { digest }),
       ...(edited === undefined ? {} : { arguments: edited }),
       ...(reason === undefined ? {} : { reason }),
     }),

@@ -17,7 +17,10 @@ export type AgentKindName = (typeof AGENT_KINDS)[number];
 /** What one run needs beside its state. */
 export interface AgentContext {
   readonly sessionId: string;
-  readonly run: Pick<Run, "runId" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work">;
+  readonly run: Pick<
+    Run,
+    "runId" | "toolRules" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work"
+  >;
   /** What the user has said. */
   readonly question: string;
   /** What came with it. */

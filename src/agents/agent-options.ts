@@ -7,7 +7,7 @@ import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { parseModelName } from "../models/resolve-model.ts";
 import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
-import { describeValue, LoomError } from "../protocol/index.ts";
+import { describeValue, isToolRules, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
 import type { Approve } from "./answer-question.ts";
@@ -27,6 +27,8 @@ export interface CommonOptions {
   readonly baseURL?: string;
   readonly apiKey?: string;
   readonly tools?: readonly Tool[];
+  /** What may be done with tools, by their names, `*` for the others. They only make a tool stricter than it is. */
+  readonly toolRules?: ToolRules;
   /** What the model is told before everything else. */
   readonly systemInstructions?: string;
   /** Finds passages for each question before the model is asked. */
@@ -84,6 +86,7 @@ const isListOf = (value: unknown, ...methods: readonly string[]): boolean =>
 const FORMS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknown) => boolean, string] } = {
   systemInstructions: [(value) => typeof value === "string", "a text"],
   tools: [Array.isArray, "a list of tools"],
+  toolRules: [isToolRules, "an object that says allow, ask or deny for each tool"],
   compression: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
   callbacks: [(value) => isListOf(value, "onEvent"), "a list of objects with `onEvent`"],
   metrics: [(value) => value === false || hasMethod(value, "openRun", "summary"), "a MetricsCollector or false"],

@@ -32,7 +32,8 @@ import {
 import { MetricsCollector } from "../observe/metrics/metrics-collector.ts";
 import { Observation } from "../observe/observation.ts";
 import { waitFor } from "../observe/wait-for.ts";
-import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
+import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
 import { type AgentOptions, checkAgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
@@ -45,6 +46,7 @@ import { LONG_HISTORY } from "./conversation.ts";
 import { Conversations } from "./conversations.ts";
 import { createFit } from "./create-fit.ts";
 import { createKind } from "./create-kind.ts";
+import { inheritRules } from "./inherited-rules.ts";
 import { flattenTools } from "./flatten-tools.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
 import type { RunResult } from "./run-outcome.ts";
@@ -116,8 +118,9 @@ export class Agent {
     return this.#isAdaptive;
   }
 
+  /** Those it may use. */
   get toolNames(): readonly string[] {
-    return this.#toolbox.names;
+    return this.#limitTools(undefined).names;
   }
 
   /** What its runs have come to, in all; nothing where `metrics` is false. */
@@ -224,7 +227,13 @@ export class Agent {
     const stopWatching = this.#observation.watchRun(session, runId);
     let run: Run;
     try {
-      run = await session.startRun({ agent: this.kind, ...request, runId, message });
+      run = await session.startRun({
+        agent: this.kind,
+        ...request,
+        ...inheritRules(request.toolRules),
+        runId,
+        message,
+      });
     } catch (error) {
       stopWatching();
       throw error;
@@ -306,7 +315,8 @@ export class Agent {
     const { settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const conversation = await this.#conversations.recall(log, sessionId);
-    const executed = this.#toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
+    const toolbox = this.#limitTools(run.toolRules);
+    const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     const stage = source === "execute" ? executed : "llm_stream";
     const loading = this.#loadModel().catch((error: unknown) => {
       throw asStaged(error, stage);
@@ -316,8 +326,8 @@ export class Agent {
     this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
     const compressor = this.#compressor;
-    // A search offers tools now and then; a conversation with calls in it would have to offer them always.
-    const history = this.kind === "react" ? before : flattenTools(before);
+    // A search offers tools now and then, and rules may leave none; a conversation with calls in it has to offer some.
+    const history = this.kind === "react" && toolbox.names.length > 0 ? before : flattenTools(before);
     const report = (error: unknown): void => void this.#reporter.report(error);
     const { attachments: options } = this.#options;
     const files = new Attachments({ sessionId, model, blobs, options, signal: run.signal, onError: report });
@@ -327,7 +337,7 @@ export class Agent {
       question,
       files: run.attachments.map(toPart),
       model,
-      toolbox: this.#toolbox,
+      toolbox,
       system,
       history,
       settings,
@@ -356,6 +366,12 @@ export class Agent {
       saveBlob: bindSave(blobs, sessionId),
       carryOut,
     };
+  }
+
+  /** An agent's own rules and those of a run hold; what a kind brings along does nothing outside. */
+  #limitTools(rules: ToolRules | undefined): Toolbox {
+    const except = this.#kind.tools?.map(({ name }) => name) ?? [];
+    return limitToolbox(this.#toolbox, { rules: [this.#options.toolRules, rules], except });
   }
 
   /** What the model is told first: the instructions, and what was found for the question. */

@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto";
 import type { Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/index.ts";
 import type { Log, LogEntry } from "../log/index.ts";
-import { isLoomError, type JsonObject, LoomError, type ToolApprovalEvent } from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type ToolApprovalEvent, type ToolRules } from "../protocol/index.ts";
 import { answerQuestion, type Approve } from "./answer-question.ts";
 import type { AgentBlobs } from "./attachments.ts";
 import type { Within } from "./call-context.ts";
@@ -65,6 +65,7 @@ export interface AskRequest {
   readonly signal: AbortSignal | undefined;
   readonly whenBusy: RunRequest["whenBusy"];
   readonly approve: Approve | undefined;
+  readonly toolRules?: ToolRules | undefined;
 }
 
 export class Ask {
@@ -134,7 +135,7 @@ export class Ask {
   }
 
   async #start(session: Session): Promise<Run> {
-    const { message, source, context, whenBusy } = this.#request;
+    const { message, source, context, toolRules, whenBusy } = this.#request;
     const { runId, requestId } = this.ids;
     this.#assertWanted();
     const run = await session.startRun({
@@ -144,6 +145,7 @@ export class Ask {
       message,
       source,
       ...(context === undefined ? {} : { context }),
+      ...(toolRules === undefined ? {} : { toolRules }),
       // It has its turn: nothing of this may wait in the log for somebody who is gone.
       whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
     });

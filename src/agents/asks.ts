@@ -9,6 +9,7 @@ import { describeValue, isJsonObject, isLoomError, type JsonObject, LoomError } 
 import type { Approve } from "./answer-question.ts";
 import { Ask, type AskHost, type AskOptions, type AskRequest } from "./ask.ts";
 import { CallContext } from "./call-context.ts";
+import { inheritRules } from "./inherited-rules.ts";
 import { CallLines, type LineRequest, type Place } from "./call-lines.ts";
 
 export interface AsksOptions {
@@ -95,6 +96,7 @@ export class Asks {
       sessionId,
       whenBusy,
       approve,
+      ...inheritRules(),
     };
   }
 

@@ -8,6 +8,7 @@ import { runToolCall } from "../tools/run-tool-call.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import type { AgentContext } from "./agent-kind.ts";
+import { withinRules } from "./inherited-rules.ts";
 
 export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | "endedCalls"> {
   readonly span: Part["span"];
@@ -56,7 +57,7 @@ export async function runCalls(
     }
     const raw = Object.hasOwn(malformed, callId) ? malformed[callId] : undefined;
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
-    return runToolCall(call, toolbox, host);
+    return withinRules(run.toolRules, () => runToolCall(call, toolbox, host));
   };
   const going = calls.map((call) => perform(call).finally(() => watch?.end()));
   // All come to their end before the node does, or its siblings would write into a span that is closed.

@@ -10,6 +10,7 @@ import { CliError, type Command, findSubcommand, listRows, parseCommand, usageOf
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
+import { TOKEN } from "./token/token-commands.ts";
 import { cleanText, wrapText } from "./fit-text.ts";
 import { readPackageVersion } from "../server/read-package-version.ts";
 import { runSchema } from "./schema.ts";
@@ -25,6 +26,10 @@ const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCh
   {
     command: KB,
     run: async (parsed, terminal) => (await import("./kb/run-knowledge-base.ts")).runKnowledgeBase(parsed, terminal),
+  },
+  {
+    command: TOKEN,
+    run: async (parsed, terminal) => (await import("./token/run-tokens.ts")).runTokens(parsed, terminal),
   },
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },

@@ -15,6 +15,7 @@ export type { Source, SourceOptions } from "./source.ts";
 export type { Track } from "./track.ts";
 export { createFetchTransport, type FetchTransportOptions } from "./transport/fetch-transport.ts";
 export { type ConnectPair, createPairTransport } from "./transport/pair-transport.ts";
+export type { Token } from "./transport/token.ts";
 export { createWebSocketTransport, type WebSocketTransportOptions } from "./transport/web-socket-transport.ts";
 export type {
   ClientCommand,

@@ -262,6 +262,8 @@ export interface ApprovalView {
   readonly decision: "pending" | "approved" | "rejected" | "expired";
   readonly arguments: JsonObject;
   readonly expiresAt?: number;
+  /** Of what is asked: an answer that names it agrees to this and nothing else. */
+  readonly digest?: string;
   readonly reason?: string;
   readonly actor?: string;
 }

@@ -46,6 +46,8 @@ export interface ForeignSessionOptions {
   readonly signal?: AbortSignal;
   /** What becomes of a run whose name the session has already: another name (the default), or `run_exists`. */
   readonly whenTaken?: "rename" | "refuse";
+  /** Who sends the runs: their records name nobody else as the one who asked for them. As they say when absent. */
+  readonly actor?: string;
   /** Keeps what was thrown from users; the id they are told instead. */
   readonly report?: (error: unknown) => string;
 }
@@ -178,7 +180,7 @@ export class ForeignSession {
 
   #write(name: string | undefined, run: Open, draft: Draft, ts: number): void {
     this.#stop.signal.throwIfAborted();
-    const named = { ...draft, runId: run.runId, event: rename(draft.event, run.runId) };
+    const named = { ...draft, runId: run.runId, event: this.#sign(rename(draft.event, run.runId)) };
     const isFirst = run.work.frames === 0 && run.ending === undefined;
     const own = isFirst ? { ...named, came: { ...named.came, ext: markForeign(named.came?.ext) } } : named;
     if (run.ending === undefined && own.event.type === "run_end" && !isTerminal(own.event)) {
@@ -199,6 +201,11 @@ export class ForeignSession {
     run.status = end?.status ?? "completed";
     if (end?.code !== undefined) run.code = end.code;
     this.#open.delete(name);
+  }
+
+  #sign(event: AnyEvent): AnyEvent {
+    const { actor } = this.#options;
+    return actor === undefined || event.type !== "run_start" ? event : { ...event, actor };
   }
 
   /** A run whose first record cannot be written has not begun. */

@@ -12,8 +12,10 @@ import {
   findEventFault,
   isJsonObject,
   isLoomError,
+  isToolRules,
   type JsonObject,
   LoomError,
+  type ToolRules,
 } from "../protocol/index.ts";
 import type { Run } from "./run.ts";
 import type { ApprovalReply, RunOrigin } from "./run-contract.ts";
@@ -53,6 +55,7 @@ const ANSWERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "unknown_call",
   "already_answered",
   "approval_mismatch",
+  "forbidden",
   "unknown_todo",
   "run_ended",
 ]);
@@ -276,7 +279,16 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     source,
     context: context ?? undefined,
     attachments: readAttachments(body),
+    actor: readName(body, "actor"),
+    toolRules: readRules(body),
   } as Partial<RunOrigin>;
+}
+
+/** Of whoever asks, as the server knows them. */
+function readRules({ tools }: JsonObject): ToolRules | undefined {
+  if (tools == null) return undefined;
+  if (!isToolRules(tools)) throw invalid("`tools` must say allow, ask or deny for each tool");
+  return tools;
 }
 
 function readAttachments({ attachments }: JsonObject): RunOrigin["attachments"] {
@@ -297,9 +309,11 @@ function readReply(body: JsonObject): ApprovalReply {
     callId,
     decision,
     name: readText(body, "name"),
+    digest: readText(body, "digest"),
     arguments: edited ?? undefined,
     reason: readText(body, "reason"),
     actor: readText(body, "actor"),
+    toolRules: readRules(body),
   };
 }
 

@@ -2,12 +2,11 @@
  * The questions of a live run to its user: asked once, answered once, and run out by the clock. What was asked and
  * answered is in the records; who waits for it is in `Approvals`. It does not know what is asked about.
  */
-import { isDeepStrictEqual } from "node:util";
 import { given } from "../dialects/given.ts";
-import { type AnyEvent, LoomError, type ToolApprovalResultEvent } from "../protocol/index.ts";
+import { type AnyEvent, findToolRule, LoomError, type ToolApprovalResultEvent } from "../protocol/index.ts";
 import { Approvals } from "./approvals.ts";
-import type { ApprovalAnswer, OpenWork } from "./open-work.ts";
-import { copyJson } from "./plain-json.ts";
+import type { ApprovalAnswer, OpenCall, OpenWork } from "./open-work.ts";
+import { digestCall } from "./digest-call.ts";
 import type { ApprovalReply, ApprovalRequest, RunHost, Settle } from "./run-contract.ts";
 import type { RunWriter } from "./run-writer.ts";
 import type { Pushed } from "./sequencer.ts";
@@ -36,19 +35,26 @@ export class Questions {
     const known = this.#work.findCall(callId);
     if (known?.asked === undefined) {
       const expires_at = this.#host.now() + expiresInMs;
-      const event = { type: "tool_approval", call_id: callId, name, arguments: asked, expires_at } as const;
+      const digest = digestCall(name, asked);
+      const event = { type: "tool_approval", call_id: callId, name, arguments: asked, expires_at, digest } as const;
       this.#writer.write([{ event: this.#writer.check(event), nodeId }], { isAwaited: true });
     } else {
-      if (known.name !== name || !isDeepStrictEqual(known.asked, copyJson(asked)))
+      if (digestCall(known.name, known.asked) !== digestCall(name, asked))
         throw new LoomError("approval_mismatch", `call ${callId} was asked about with another tool or arguments`);
-      if (known.answer !== undefined && !this.#answering.has(callId)) return Promise.resolve(known.answer);
+      if (known.answer !== undefined && !this.#answering.has(callId))
+        return Promise.resolve(this.#isOver(known) ? { ...known.answer, decision: "expired" } : known.answer);
     }
     return this.#approvals.wait(callId);
   }
 
-  /** The first answer wins. Throws `already_answered`, `unknown_call` or `approval_mismatch`. */
+  /** A yes that nobody made use of in time, since the process was gone, is none any more. */
+  #isOver({ state, expiresAt }: OpenCall): boolean {
+    return state === "approved" && expiresAt !== undefined && expiresAt <= this.#host.now();
+  }
+
+  /** The first answer wins. Throws `already_answered`, `unknown_call`, `approval_mismatch` or `forbidden`. */
   answer(reply: ApprovalReply, settle: Settle | undefined): Pushed {
-    const { callId, name, decision, reason, actor } = reply;
+    const { callId, name, decision, digest, reason, actor } = reply;
     const call = this.#work.findCall(callId);
     if (call?.asked === undefined && !this.#work.wasAsked(callId))
       throw new LoomError("unknown_call", `nobody was asked about call ${callId}`, { call_id: callId });
@@ -56,6 +62,10 @@ export class Questions {
       throw new LoomError("already_answered", `call ${callId} was answered before`, { call_id: callId });
     if (name !== undefined && name !== call.name)
       throw new LoomError("approval_mismatch", `call ${callId} is of ${call.name}, not of ${name}`);
+    if (digest !== undefined && digest !== digestCall(call.name, call.asked))
+      throw new LoomError("approval_mismatch", `call ${callId} is not what the answer is about`, { call_id: callId });
+    if (decision === "approved" && findToolRule([reply.toolRules], call.name ?? "") === "deny")
+      throw new LoomError("forbidden", `whoever answers may not use ${call.name}`, { call_id: callId });
     // It runs out by the clock, not by when somebody looks at it.
     if (call.expiresAt !== undefined && call.expiresAt <= this.#host.now()) {
       this.expire();

@@ -12,7 +12,7 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
-import type { EventOf } from "../protocol/index.ts";
+import { DENY_ALL, type EventOf, readToolRules, type ToolRules } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type Checkpoint, type OpenCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";
@@ -92,15 +92,22 @@ export async function restoreRun(
   const answer = new AnswerText(maxReplyCharacters);
   let message: string | undefined;
   let attachments: EventOf<"run_start">["attachments"];
+  let actor: string | undefined;
+  // A run whose beginning cannot be read may do nothing.
+  let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {
       if (record.envelope.run_id !== runId) continue;
-      if (record.event.type === "run_start") ({ message, attachments } = record.event as EventOf<"run_start">);
+      if (record.event.type === "run_start") {
+        const start = record.event as EventOf<"run_start">;
+        ({ message, attachments, actor } = start);
+        toolRules = readToolRules(start.tool_rules);
+      }
       work.add(record);
       answer.add(record);
     }
   }
-  return new Run(host, { runId, requestId, agent, message, attachments }, work, answer);
+  return new Run(host, { runId, requestId, agent, message, attachments, actor, toolRules }, work, answer);
 }
 
 /** What becomes of a run that nobody goes on with. */

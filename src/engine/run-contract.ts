@@ -2,7 +2,7 @@
  * What a run is asked for and answers with, and what it needs of its session.
  */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
-import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent } from "../protocol/index.ts";
+import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent, ToolRules } from "../protocol/index.ts";
 import type { Draft, Pushed, PushOptions, Sequencer } from "./sequencer.ts";
 
 export interface RunHost {
@@ -32,6 +32,10 @@ export interface RunOrigin {
   readonly context?: JsonObject | undefined;
   /** Files that came with the message, by reference. */
   readonly attachments?: RunStartEvent["attachments"] | undefined;
+  /** Who asked for it; never a secret. */
+  readonly actor?: string | undefined;
+  /** What it may do with tools, whoever carries it out and whenever. */
+  readonly toolRules?: ToolRules | undefined;
 }
 
 export interface EmitOptions {
@@ -69,9 +73,13 @@ export interface ApprovalReply {
   readonly callId: string;
   readonly decision: "approved" | "rejected";
   readonly name?: string | undefined;
+  /** Of the question that is answered: it must be the one that stands. */
+  readonly digest?: string | undefined;
   readonly arguments?: JsonObject | undefined;
   readonly reason?: string | undefined;
   readonly actor?: string | undefined;
+  /** What whoever answers may do with tools: nobody agrees to what is denied to them. */
+  readonly toolRules?: ToolRules | undefined;
 }
 
 export interface FailOptions {

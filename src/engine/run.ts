@@ -13,11 +13,13 @@ import {
   LoomError,
   type NodeExitEvent,
   type ToolCallEvent,
+  type ToolRules,
 } from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type Around, describeError, type NodeHost, NodeRun, shorten } from "./node-run.ts";
 import type { ApprovalAnswer, CloseOptions, OpenWork } from "./open-work.ts";
+import { copyJson } from "./plain-json.ts";
 import { Questions } from "./questions.ts";
 import type {
   ApprovalReply,
@@ -54,6 +56,10 @@ export class Run {
   readonly agent: string | undefined;
   /** Files that came with the message. */
   readonly attachments: NonNullable<RunOrigin["attachments"]>;
+  /** Who asked for it. */
+  readonly actor: string | undefined;
+  /** What it may do with tools: as it was when it began. */
+  readonly toolRules: ToolRules | undefined;
   readonly #host: RunHost;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
@@ -83,6 +89,8 @@ export class Run {
     this.message = origin.message;
     this.agent = origin.agent;
     this.attachments = origin.attachments ?? [];
+    this.actor = origin.actor;
+    this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.#work = work;
     this.#answer = answer;
     const owner = {
@@ -98,7 +106,7 @@ export class Run {
 
   /** Writes the first record of the run. */
   start(origin: RunOrigin, settle?: Settle): Pushed {
-    const { runId, message, agent, source, requestId, context, attachments } = origin;
+    const { runId, message, agent, source, requestId, context, attachments, actor } = origin;
     const event = this.#writer.check({
       type: "run_start",
       ...given({
@@ -110,6 +118,8 @@ export class Run {
         request_id: requestId,
         context,
         attachments,
+        actor,
+        tool_rules: this.toolRules,
       }),
     });
     return this.#writer.write([{ event }], {

@@ -37,7 +37,7 @@ export class Turns {
 
   /** Puts a message behind the others, durably; the promise is of its run. Code `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
-    const { runId, requestId, message, agent, source, context, attachments } = origin;
+    const { runId, requestId, message, agent, source, context, attachments, actor, toolRules } = origin;
     const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
     if (inbox.queue.length >= maxQueuedRuns)
       throw new LoomError("queue_full", `${maxQueuedRuns} messages wait already`, { limit: maxQueuedRuns });
@@ -49,6 +49,8 @@ export class Turns {
       ...(source === undefined ? {} : { source }),
       ...(context === undefined ? {} : { context }),
       ...(attachments === undefined ? {} : { attachments }),
+      ...(actor === undefined ? {} : { actor }),
+      ...(toolRules === undefined ? {} : { tools: toolRules }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body });

@@ -11,7 +11,7 @@ import { LoomError } from "../protocol/index.ts";
 import { copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
-import { assertName, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertName, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 export interface ForkBeforeRunOptions {
   /** The session whose past it shares. */
@@ -22,6 +22,8 @@ export interface ForkBeforeRunOptions {
   readonly to: string;
   /** That of the old one when absent; none where nothing is shared, since it was named after what is not. */
   readonly title?: string;
+  /** Whose the new one is: that of the old one when absent. */
+  readonly owner?: string;
   /** Where an image of the old session is in the new one. It stays where it is when absent. */
   readonly moveImage?: (url: string) => string;
 }
@@ -33,6 +35,7 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const { from, runId, to, moveImage } = options;
   assertName("session", to);
   assertTitle(options.title);
+  assertOwner(options.owner);
   const info = await log.getSession(from);
   if (info === undefined) throw unknownSession(from);
   const lastId = runId === undefined ? await findLastOver(log, info) : (await findRunStart(log, from, runId)) - 1;
@@ -40,7 +43,8 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   const entries = await copyEntries(log, info, { to, lastId, moveImage });
   if (runId !== undefined) assertEnded(entries, runId);
   const title = options.title ?? (entries.length === 0 ? undefined : info.title);
-  return log.createSession(to, { ...(title === undefined ? {} : { title }), firstId: info.firstId, entries });
+  const { owner = info.owner } = options;
+  return log.createSession(to, { ...(title === undefined ? {} : { title }), owner, firstId: info.firstId, entries });
 }
 
 /** The first record of a run. Throws `unknown_run`. */

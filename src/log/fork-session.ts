@@ -13,9 +13,10 @@ import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
 import { copyEntries } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
-import { assertName, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertName, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { takeOverRuns, type TakeOverOptions } from "./take-over-runs.ts";
 
-export interface ForkOptions {
+export interface ForkOptions extends TakeOverOptions {
   /** The session whose past it shares. */
   readonly from: string;
   readonly checkpointId: string;
@@ -30,6 +31,8 @@ export interface ForkOptions {
   readonly graceMs?: number;
   /** That of the old one when absent. */
   readonly title?: string;
+  /** Whose the new one is: that of the old one when absent. */
+  readonly owner?: string;
   /** Where an image of the old session is in the new one. It stays where it is when absent. */
   readonly moveImage?: (url: string) => string;
   /** Milliseconds since 1970. */
@@ -52,17 +55,19 @@ export async function forkSession(log: Log, options: ForkOptions): Promise<Forke
   assertName("session", to);
   const info = await log.getSession(from);
   if (info === undefined) throw unknownSession(from);
-  const { title = info.title } = options;
+  const { title = info.title, owner = info.owner } = options;
   assertTitle(title);
+  assertOwner(owner);
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const checkpoint = await findCheckpoint(log, info, checkpointId);
   assertRoot(checkpoint.event);
-  const entries = await copyEntries(log, info, { to, lastId: checkpoint.envelope.event_id, moveImage });
+  const copied = await copyEntries(log, info, { to, lastId: checkpoint.envelope.event_id, moveImage });
+  const entries = takeOverRuns(copied, options);
   const last = entries.at(-1)?.record as CheckpointRecord;
   const edited = state === undefined ? undefined : editState(last, state, now());
   if (edited !== undefined) entries.push(createEntry(edited));
   const named = title === undefined ? {} : { title };
-  const made = await log.createSession(to, { ...named, firstId: info.firstId, entries, graceMs });
+  const made = await log.createSession(to, { ...named, owner, firstId: info.firstId, entries, graceMs });
   return { ...made, checkpointId: edited?.event.checkpoint_id ?? checkpointId };
 }
 

@@ -43,6 +43,7 @@ export {
 } from "./log.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export { Page } from "./page.ts";
+export { LOCAL_OWNER, MAX_OWNER_LENGTH } from "./rules.ts";
 export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./sqlite/sqlite-log.ts";
 export {
   openSteps,

@@ -349,6 +349,29 @@ export function describeForks(store: LogStore): void {
       ));
   });
 
+  describe("the owner of a fork", () => {
+    test("is that of the session it shares the past of, or whoever it is made for", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("s", { owner: "alice" });
+        await writeRecords(log, makeSession());
+        const forks = {
+          checkpoint: (to: string, owner: { owner?: string }) =>
+            forkSession(log, { from: "s", checkpointId: "run-2-2", to, ...owner }),
+          run: (to: string, owner: { owner?: string }) =>
+            forkBeforeRun(log, { from: "s", runId: "run-2", to, ...owner }),
+        };
+        for (const [kind, fork] of Object.entries(forks)) {
+          expect((await fork(kind, {})).owner).toBe("alice");
+          expect((await fork(`${kind} of bob`, { owner: "bob" })).owner).toBe("bob");
+          await expectRefusal(fork(kind, { owner: "bob" }), "session_exists");
+          await expectRefusal(fork(`${kind} of nobody`, { owner: "" }), "invalid_name");
+        }
+        const names = async (owner: string) => (await other.listSessions({ owner })).map(({ sessionId }) => sessionId);
+        expect(await names("alice")).toEqual(["run", "checkpoint", "s"]);
+        expect(await names("bob")).toEqual(["run of bob", "checkpoint of bob"]);
+      }));
+  });
+
   describe("a fork before a run", () => {
     test("has what was before it, and nothing that goes on", () =>
       withLog(store, async ({ log, other }) => {

@@ -31,6 +31,7 @@ export interface ModelSession {
   /** All that was ever appended, also what was pruned. */
   readonly history: LogEntry[];
   readonly commands: CommandState[];
+  readonly owner: string;
   title: string | undefined;
   firstId: number;
   /** Told by the log when it was made. */
@@ -59,22 +60,28 @@ export class LogModel {
     return this.sessions.find((session) => session.sessionId === sessionId);
   }
 
-  create(sessionId: string, { title, firstId = 1 }: { title?: string; firstId?: number } = {}): ModelSession {
+  create(
+    sessionId: string,
+    options: { title?: string; firstId?: number; owner?: string } = {},
+  ): Expected<ModelSession> {
+    const { title, firstId = 1, owner } = options;
     const known = this.find(sessionId);
-    if (known !== undefined) return known;
+    if (known !== undefined)
+      return owner === undefined || owner === known.owner ? { value: known } : refuse("session_exists");
     const session: ModelSession = {
       sessionId,
       createdAt: this.#clock.now,
       begin: firstId,
       history: [],
       commands: [],
+      owner: owner ?? "local",
       title,
       firstId,
       incarnation: undefined,
       lease: undefined,
     };
     this.sessions.push(session);
-    return session;
+    return { value: session };
   }
 
   delete(sessionId: string): boolean {
@@ -84,7 +91,8 @@ export class LogModel {
   }
 
   acquire(sessionId: string, { holder, ttlMs, takeover }: AcquireOptions): Expected<ModelSession> {
-    const session = this.create(sessionId);
+    this.create(sessionId);
+    const session = this.find(sessionId)!;
     if (this.holderOf(session) !== undefined && takeover !== true) return refuse("lease_held");
     session.lease = { holder, expiresAt: this.#clock.now + ttlMs, epoch: Number.NaN };
     return { value: session };

@@ -171,6 +171,41 @@ export function describeSearch(store: LogStore): void {
         await expectRefusal(log.searchSessions({ query: "apple", after: "s4" }), "cursor_invalid");
       }));
 
+    test("of one owner is as if there were no others, also in pages", () =>
+      withLog(store, async ({ log, other }) => {
+        const owners = ["alice", "bob", "local"];
+        for (let index = 0; index < 18; index++) {
+          await log.createSession(`s${index}`, { owner: owners[index % 3]!, ...(index % 2 ? { title: "apple" } : {}) });
+          if (index % 4 === 0) await tell(log, `s${index}`, ["apple", "pear"], ["pear", "apple"]);
+        }
+        await log.deleteSession("s4");
+        const all = await other.searchSessions({ query: "apple" });
+        expect(all.length).toBeGreaterThan(10);
+        for (const owner of owners) {
+          const own = all.filter((session) => session.owner === owner);
+          expect(await other.searchSessions({ query: "apple", owner })).toEqual(own);
+          const found = [...(await other.searchSessions({ query: "apple", owner, limit: 2 }))];
+          for (let more = found; more.length > 0; found.push(...more)) {
+            const after = found.at(-1)!.sessionId;
+            more = [...(await other.searchSessions({ query: "apple", owner, limit: 2, after }))];
+          }
+          expect(found).toEqual(own);
+        }
+        expect(await other.searchSessions({ query: "apple", owner: "nobody" })).toEqual([]);
+      }));
+
+    test("of one owner finds what lies behind all that others have, and nothing of theirs", () =>
+      withLog(store, async ({ log, other }) => {
+        const turns = Array.from({ length: 600 }, (_, index) => draftTurn(`r${index}`, "apple", "-")).flat();
+        for (let index = 0; index < 4; index++) {
+          await log.createSession(`mine ${index}`, { owner: "alice", title: index % 2 ? "apple" : "pear" });
+          await log.createSession(`theirs ${index}`, { owner: "bob" });
+          await (await openWriter(log, `theirs ${index}`)).write(turns);
+        }
+        expect(namesOf(await other.searchSessions({ query: "apple", owner: "alice" }))).toEqual(["mine 3", "mine 1"]);
+        expect(await other.searchSessions({ query: "apple", owner: "local" })).toEqual([]);
+      }));
+
     test("finds each session once, however often it has it, and those behind it", () =>
       withLog(store, async ({ log, other }) => {
         await tell(log, "old", ["apple", "-"]);

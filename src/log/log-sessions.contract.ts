@@ -179,7 +179,127 @@ export function describeSessions(store: LogStore): void {
       }));
   });
 
+  describe("the owner of a session", () => {
+    test("is whoever it was made for, and stays it", () =>
+      withLog(store, async ({ log, other }) => {
+        const made = await log.createSession("s", { owner: "alice" });
+        expect(made.owner).toBe("alice");
+        expect(await other.createSession("s", { owner: "alice" })).toEqual(made);
+        // Whoever names nobody asks for the session, whosever it is.
+        expect(await other.createSession("s")).toEqual(made);
+        await log.renameSession("s", "title");
+        const writer = await openWriter(other, "s");
+        await writer.write(draftRun("r"));
+        await other.release(writer.lease);
+        await log.prune({ maxAgeMs: 0, now: NOON + 1e6 });
+        for (const handle of [log, other]) expect((await handle.getSession("s"))?.owner).toBe("alice");
+      }));
+
+    test("is this machine where nobody was named", () =>
+      withLog(store, async ({ log, other }) => {
+        expect((await log.createSession("made")).owner).toBe("local");
+        await openWriter(log, "acquired");
+        expect((await other.getSession("acquired"))?.owner).toBe("local");
+        expect((await other.createSession("made", { owner: "local" })).owner).toBe("local");
+      }));
+
+    test("is not changed by making it again for another, which is refused without a word about it", () =>
+      withLog(store, async ({ log, other }) => {
+        const made = await log.createSession("s", { owner: "alice", title: "hers" });
+        await log.createSession("nobody's");
+        const { message, details } = await expectRefusal(
+          other.createSession("s", { owner: "bob", title: "his" }),
+          "session_exists",
+        );
+        expect(details).toEqual({ session_id: "s" });
+        expect(message).not.toMatch(/alice|bob|hers/);
+        await expectRefusal(other.createSession("s", { owner: "local" }), "session_exists");
+        await expectRefusal(other.createSession("s", { owner: "alice", entries: [] }), "session_exists");
+        await expectRefusal(other.createSession("nobody's", { owner: "bob" }), "session_exists");
+        expect(await log.getSession("s")).toEqual(made);
+        expect(await other.listSessions({ owner: "bob" })).toEqual([]);
+      }));
+
+    test("is one of those who make it at once", () =>
+      withLog(store, async ({ log, other }) => {
+        const owners = ["alice", "bob", "carol", "dave"];
+        const outcomes = await Promise.allSettled(
+          owners.map((owner, index) => (index % 2 === 0 ? log : other).createSession("s", { owner })),
+        );
+        const made = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.owner] : []));
+        expect(made).toEqual([(await other.getSession("s"))?.owner]);
+      }));
+
+    test("of one made anew under an old name is its own", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("s", { owner: "alice" });
+        await log.deleteSession("s");
+        expect(await other.listSessions({ owner: "alice" })).toEqual([]);
+        expect((await other.createSession("s", { owner: "bob" })).owner).toBe("bob");
+        expect(await log.listSessions({ owner: "alice" })).toEqual([]);
+      }));
+
+    test.each(["", "o".repeat(201), "\ud800", "a\0b", 7, null])("cannot be %j", (owner) =>
+      withLog(store, async ({ log }) => {
+        const named = { owner: owner as string };
+        await expectRefusal(log.createSession("s", named), "invalid_name");
+        await expectRefusal(log.createSession("s", { ...named, entries: [] }), "invalid_name");
+        expect(await log.getSession("s")).toBeUndefined();
+        // What is no owner must never be taken for everybody.
+        await expectRefusal(log.listSessions(named), "invalid_name");
+        await expectRefusal(log.searchSessions({ query: "x", ...named }), "invalid_name");
+      }),
+    );
+
+    test("may be anybody else, told apart from all", () =>
+      withLog(store, async ({ log, other }) => {
+        const owners = [...ODD_NAMES.filter(({ length }) => length <= 200), "o".repeat(200), "jwt:sub", "LOCAL"];
+        for (const [index, owner] of owners.entries()) await log.createSession(`s${index}`, { owner });
+        for (const [index, owner] of owners.entries())
+          expect(await other.listSessions({ owner })).toMatchObject([{ sessionId: `s${index}`, owner }]);
+      }));
+  });
+
   describe("the list of sessions", () => {
+    test("of one owner is as if there were no others, also in pages", () =>
+      withLog(store, async ({ log, other }) => {
+        const owners = ["alice", "bob", "local"];
+        for (let index = 0; index < 20; index++) await log.createSession(`s${index}`, { owner: owners[index % 3]! });
+        await log.deleteSession("s3");
+        const all = await other.listSessions();
+        expect(all).toHaveLength(19);
+        for (const owner of owners) {
+          const own = all.filter((session) => session.owner === owner);
+          expect(await other.listSessions({ owner })).toEqual(own);
+          for (const limit of [1, 2, 6]) {
+            const found = [...(await other.listSessions({ owner, limit }))];
+            for (let more = found; more.length > 0; found.push(...more)) {
+              more = [...(await other.listSessions({ owner, limit, after: found.at(-1)!.sessionId }))];
+              expect(more.length).toBeLessThanOrEqual(limit);
+            }
+            expect(found).toEqual(own);
+          }
+        }
+        expect(await other.listSessions({ owner: "nobody" })).toEqual([]);
+      }));
+
+    test("of one owner does not go on after another's: it says the same as of one that is not there", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("hers", { owner: "alice" });
+        await log.createSession("his", { owner: "bob", title: "x" });
+        const ask = [
+          (after: string) => other.listSessions({ owner: "bob", after }),
+          (after: string) => other.searchSessions({ query: "x", owner: "bob", after }),
+        ];
+        for (const go of ask) {
+          const refusals = await Promise.all(
+            ["hers", "none"].map((after) => expectRefusal(go(after), "cursor_invalid")),
+          );
+          const [hers, none] = refusals.map(({ message, details }) => JSON.stringify([message, details]));
+          expect(hers).toBe(none?.replace("none", "hers"));
+        }
+      }));
+
     test("is in the order of their making, newest first, whatever the clock and the writers do", () =>
       withLog(store, async ({ log, other, clock }) => {
         for (const name of ["m", "a", "z", "k"]) {

@@ -5,6 +5,7 @@ import { lastIdOf, type ModelSession, pendingOf, runsOf } from "./log-model.cont
 import { type Draft, drafts, makeEntries } from "./log-trial.contract.ts";
 
 export const SESSIONS: readonly string[] = ["a", "b", "c"];
+export const OWNERS: readonly string[] = ["local", "o1", "o2"];
 export const HOLDERS: readonly string[] = ["h1", "h2", "h3"];
 
 const OUTCOMES: readonly CommandOutcome[] = [
@@ -39,7 +40,12 @@ interface Write {
 }
 
 type Kind =
-  | { readonly do: "create"; readonly title: string | undefined; readonly firstId: number }
+  | {
+      readonly do: "create";
+      readonly title: string | undefined;
+      readonly firstId: number;
+      readonly owner: string | undefined;
+    }
   | { readonly do: "rename"; readonly title: string }
   | { readonly do: "delete" }
   | { readonly do: "reopen" }
@@ -153,10 +159,11 @@ export const operations: fc.Arbitrary<Step> = fc.oneof(
   weigh<Of<"renew">>(2, { do: fc.constant("renew"), pick: fc.nat({ max: 4 }), ttlMs: ttl }),
   weigh<Of<"release">>(2, { do: fc.constant("release"), pick: fc.nat({ max: 4 }) }),
   weigh<Of<"advance">>(2, { do: fc.constant("advance"), ms: fc.constantFrom(1, 10, 1000, -5, -1000) }),
-  weigh<Of<"create">>(1, {
+  weigh<Of<"create">>(2, {
     do: fc.constant("create"),
     title: maybe(fc.constantFrom("", "title"), 2),
     firstId: fc.constantFrom(1, 1, 7),
+    owner: maybe(fc.constantFrom(...OWNERS), 2),
   }),
   weigh<Of<"rename">>(1, { do: fc.constant("rename"), title: fc.constantFrom("x", "y") }),
   weigh<Of<"delete">>(1, { do: fc.constant("delete") }),

@@ -20,7 +20,7 @@ import {
   updatedAtOf,
 } from "./log-model.contract.ts";
 import { type LogStore, NOON, readAll } from "./log-trial.contract.ts";
-import { type BatchFault, buildBatch, HOLDERS, operations, SESSIONS, type Step } from "./log-steps.contract.ts";
+import { type BatchFault, buildBatch, HOLDERS, operations, OWNERS, SESSIONS, type Step } from "./log-steps.contract.ts";
 
 /** Small enough to be met. */
 const LIMITS: Partial<LogLimits> = {
@@ -35,6 +35,7 @@ const LIMITS: Partial<LogLimits> = {
 
 /** What a walk must have met in a thousand, or it walks in circles. */
 const SIGHTS: { readonly [what: string]: readonly string[] } = {
+  create: ["ok", "session_exists"],
   append: ["ok", "fenced", "conflict", "command_settled", "event_too_large", "batch_too_large"],
   retry: ["ok", "fenced", "conflict", "unknown_session"],
   acquire: ["ok", "lease_held"],
@@ -115,9 +116,14 @@ class Walk {
     const name = SESSIONS[step.session]!;
     switch (step.do) {
       case "create": {
-        const options = { ...(step.title === undefined ? {} : { title: step.title }), firstId: step.firstId };
-        const session = model.create(name, options);
-        this.#compareInfo(session, await log.createSession(name, options));
+        const { title, firstId, owner } = step;
+        const options = {
+          ...(title === undefined ? {} : { title }),
+          ...(owner === undefined ? {} : { owner }),
+          firstId,
+        };
+        const info = await this.#meet("create", model.create(name, options), log.createSession(name, options));
+        if (info !== undefined) this.#compareInfo(model.find(name)!, info);
         break;
       }
       case "rename": {
@@ -303,6 +309,7 @@ class Walk {
       lastId: lastIdOf(session),
       bytes: bytesOf(session),
       holder: this.#model.holderOf(session),
+      owner: session.owner,
     });
   }
 
@@ -341,6 +348,11 @@ class Walk {
     for (const log of this.handles) {
       const listed = (await log.listSessions()).map(({ sessionId }) => sessionId);
       expect(listed).toEqual(this.#model.sessions.map(({ sessionId }) => sessionId).toReversed());
+      for (const owner of OWNERS) {
+        const own = this.#model.sessions.filter((session) => session.owner === owner);
+        const found = (await log.listSessions({ owner })).map(({ sessionId }) => sessionId);
+        expect(found).toEqual(own.map(({ sessionId }) => sessionId).toReversed());
+      }
       expect([...(await log.listOrphans())].sort()).toEqual([...this.#model.orphans()].sort());
     }
     for (const { sessionId, commands, ...session } of this.#model.sessions) {

@@ -35,6 +35,8 @@ export interface SessionInfo {
   readonly epoch: number;
   /** Who writes it, if somebody does: the lease is neither released nor run out, and its holder not known to be gone. */
   readonly holder: string | undefined;
+  /** Whose it is: `local` where nobody said. */
+  readonly owner: string;
 }
 
 export type RunStatus = "live" | "completed" | "error" | "cancelled";
@@ -136,7 +138,12 @@ export interface ListOptions {
   readonly after?: string;
 }
 
-export interface SearchOptions extends ListOptions {
+export interface ListSessionsOptions extends ListOptions {
+  /** Only those of this owner; those of anybody when absent. Going on after one of another's is `cursor_invalid`. */
+  readonly owner?: string;
+}
+
+export interface SearchOptions extends ListSessionsOptions {
   /**
    * Words that must all be in one text: at its beginning a word may stand for a longer one, of Chinese and the like any
    * piece is found. Case, accents and punctuation do not count. Where nothing in it counts, nothing is found.
@@ -224,6 +231,11 @@ export const LOG_LIMITS: LogLimits = {
 
 export interface CreateOptions {
   readonly title?: string;
+  /**
+   * Whose a new one is: a text of 1 to 200 characters, `local` when absent. It does not change. Where one is named and
+   * the session is there already and another's, it is refused as `session_exists`.
+   */
+  readonly owner?: string;
   /** Where a new one begins: an import or a fork of a pruned session. */
   readonly firstId?: number;
   /**
@@ -245,7 +257,7 @@ export interface Log {
   createSession(sessionId: string, options?: CreateOptions): Promise<SessionInfo>;
   getSession(sessionId: string): Promise<SessionInfo | undefined>;
   /** In the order of their making, newest first. */
-  listSessions(options?: ListOptions): Promise<readonly SessionInfo[]>;
+  listSessions(options?: ListSessionsOptions): Promise<readonly SessionInfo[]>;
   /** Those whose title, messages or replies have what is asked for, in the order of `listSessions`. */
   searchSessions(options: SearchOptions): Promise<readonly FoundSession[]>;
   /** `onlyUntitled`: one that has a title already keeps it. */

@@ -19,6 +19,7 @@ import {
   type LandmarkKind,
   type Lease,
   type ListOptions,
+  type ListSessionsOptions,
   LOG_LIMITS,
   type Log,
   type LogLimits,
@@ -45,6 +46,7 @@ import {
   assertCommand,
   assertFirstId,
   assertName,
+  assertOwner,
   assertPosition,
   assertTerm,
   assertTitle,
@@ -54,6 +56,7 @@ import {
   isSameCommand,
   isSameOutcome,
   leaseHeld,
+  LOCAL_OWNER,
   sessionExists,
   SETTLED_COMMANDS_MS,
   unknownPlace,
@@ -101,18 +104,16 @@ export class MemoryLog implements Log {
     return session === undefined ? undefined : this.#describe(session);
   }
 
-  async listSessions({ limit, after }: ListOptions = {}): Promise<readonly SessionInfo[]> {
-    this.#assertOpen();
-    const newestFirst = [...this.#sessions.values()].toReversed();
+  async listSessions({ limit, after, owner }: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
+    const newestFirst = this.#newestFirst(owner);
     return pageAfter(newestFirst, boundList(limit), after, ({ sessionId }) => sessionId).map((session) =>
       this.#describe(session),
     );
   }
 
-  async searchSessions({ query, limit, after }: SearchOptions): Promise<readonly FoundSession[]> {
-    this.#assertOpen();
+  async searchSessions({ query, limit, after, owner }: SearchOptions): Promise<readonly FoundSession[]> {
+    const newestFirst = this.#newestFirst(owner);
     const phrases = readQuery(query);
-    const newestFirst = [...this.#sessions.values()].toReversed();
     const found: FoundSession[] = [];
     for (const session of pageAfter(newestFirst, Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)) {
       const match = findMatch(session, phrases);
@@ -382,18 +383,29 @@ export class MemoryLog implements Log {
     return session;
   }
 
-  #open(sessionId: string, { title, firstId = 1, graceMs = 0 }: CreateOptions = {}): MemorySession {
+  /** Those of one owner, or of everybody. */
+  #newestFirst(owner: string | undefined): readonly MemorySession[] {
+    this.#assertOpen();
+    assertOwner(owner);
+    const all = [...this.#sessions.values()].toReversed();
+    return owner === undefined ? all : all.filter((session) => session.owner === owner);
+  }
+
+  #open(sessionId: string, { title, owner, firstId = 1, graceMs = 0 }: CreateOptions = {}): MemorySession {
     this.#assertOpen();
     assertName("session", sessionId);
     assertFirstId(firstId);
     assertTitle(title);
+    assertOwner(owner);
     const known = this.#sessions.get(sessionId);
+    if (known !== undefined && owner !== undefined && owner !== known.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
     const at = this.#now();
     const session: MemorySession = {
       sessionId,
       incarnation: randomUUID(),
       createdAt: at,
+      owner: owner ?? LOCAL_OWNER,
       title,
       updatedAt: at,
       firstId,
@@ -431,10 +443,10 @@ export class MemoryLog implements Log {
   }
 
   #describe(session: MemorySession): SessionInfo {
-    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch } = session;
+    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, bytes, epoch, owner } = session;
     const lastId = lastIdOf(session);
     const holder = this.#holderOf(session);
-    return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder };
+    return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder, owner };
   }
 }
 

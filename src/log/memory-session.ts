@@ -12,6 +12,7 @@ export interface MemorySession {
   readonly sessionId: string;
   readonly incarnation: string;
   readonly createdAt: number;
+  readonly owner: string;
   title: string | undefined;
   updatedAt: number;
   firstId: number;

@@ -12,6 +12,12 @@ import { type Command, type CommandOutcome, type LogLimits, MAX_NAME_LENGTH } fr
 const MAX_LIST = 1000;
 const MAX_TITLE_LENGTH = 1000;
 
+/** Characters of an owner's name. Code `invalid_name`. */
+export const MAX_OWNER_LENGTH = 200;
+
+/** Whose sessions are that nobody claims: those made on this machine, without authentication. */
+export const LOCAL_OWNER = "local";
+
 /** How long the answer to a command is remembered where no retention is asked for. */
 export const SETTLED_COMMANDS_MS = 7 * 24 * 60 * 60 * 1000;
 
@@ -66,6 +72,14 @@ export function assertName(what: string, name: unknown): asserts name is string 
   const isText = typeof name === "string" && name.isWellFormed() && !name.includes("\0");
   if (isText && name !== "" && name.length <= MAX_NAME_LENGTH) return;
   throw new LoomError("invalid_name", `the name of a ${what} must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
+}
+
+/** Throws unless `owner` can own a session, or nobody is named. */
+export function assertOwner(owner: unknown): asserts owner is string | undefined {
+  if (owner === undefined) return;
+  const isText = typeof owner === "string" && owner.isWellFormed() && !owner.includes("\0");
+  if (isText && owner !== "" && owner.length <= MAX_OWNER_LENGTH) return;
+  throw new LoomError("invalid_name", `the owner of a session must be a text of 1 to ${MAX_OWNER_LENGTH} characters`);
 }
 
 /** Throws unless `name` is a text at all; that nothing has such a name is for the log to say. */

@@ -305,9 +305,9 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("a name or a title that was asked for is at fault itself, before anything is read", async () => {
+  test("a name, an owner or a title that was asked for is at fault itself, before anything is read", async () => {
     const log = await open();
-    for (const options of [{ sessionId: "" }, { title: "x".repeat(1001) }])
+    for (const options of [{ sessionId: "" }, { owner: "" }, { owner: "o".repeat(201) }, { title: "x".repeat(1001) }])
       await expect(importSession(log, untouched, options)).rejects.toMatchObject({ code: "invalid_name" });
     await log.close();
   });
@@ -347,6 +347,31 @@ describe.each(ALL_LOGS)("an import into a session that is there, on a $name log"
     const info = await importSession(log, cutUp(text), { title: "Another" });
     expect(info).toMatchObject({ lastId: 2500, holder: undefined, title: "Kept", incarnation: before?.incarnation });
     expect(await exportText(log, "s")).toBe(text);
+    await log.close();
+  });
+
+  test("that is another's is refused, and nothing is said of what is in it or who writes it", async () => {
+    const log = await open();
+    await log.createSession("s", { owner: "alice" });
+    await writeRecords(log, makeChunks(3));
+    const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
+    const before = await log.getSession("s");
+    const refusal = expect.objectContaining({ code: "session_exists", details: { session_id: "s" } }) as unknown;
+    for (const lines of [untouched, cutUp(text), cutUp(other)])
+      await expect(importSession(log, lines, { sessionId: "s", owner: "bob" })).rejects.toEqual(refusal);
+    expect(await log.getSession("s")).toEqual(before);
+    await log.release(lease);
+    expect(await importSession(log, cutUp(text), { owner: "alice" })).toMatchObject({ lastId: 2500, owner: "alice" });
+    await log.close();
+  });
+
+  test("is of whoever it is made for; the file says nothing of that", async () => {
+    const log = await open();
+    expect(await importSession(log, cutUp(text), { owner: "alice" })).toMatchObject({ owner: "alice" });
+    const exported = await exportText(log, "s");
+    expect(exported).toBe(text);
+    expect((await importSession(log, cutUp(exported), { sessionId: "t", owner: "bob" })).owner).toBe("bob");
+    expect((await importSession(log, cutUp(exported), { sessionId: "u" })).owner).toBe("local");
     await log.close();
   });
 

@@ -13,9 +13,9 @@ import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
 import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
 import { assertBatch } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
-import type { Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
+import type { CreateOptions, Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
-import { assertName, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertName, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 /** Gives what the session holds when it is called, a page at a time. */
 export async function* exportSession(
@@ -35,6 +35,8 @@ export interface ImportOptions {
   readonly sessionId?: string;
   /** Of a session the import makes; one that is there keeps its own. */
   readonly title?: string;
+  /** Whose it is then, `local` when absent. Where one is named, a session that is there and another's is refused. */
+  readonly owner?: string;
 }
 
 /** What one append of an import holds; the log's own limits hold too. */
@@ -51,21 +53,23 @@ const readRecord = createRecordReader();
 export async function importSession(
   log: Log,
   source: AsyncIterable<string | Uint8Array>,
-  { sessionId, title }: ImportOptions = {},
+  { sessionId, title, owner }: ImportOptions = {},
 ): Promise<SessionInfo> {
   assertTitle(title);
+  assertOwner(owner);
+  const fresh = { ...(title === undefined ? {} : { title }), ...(owner === undefined ? {} : { owner }) };
   if (sessionId !== undefined) {
     assertName("session", sessionId);
-    assertFree(await log.getSession(sessionId));
+    assertFree(await log.getSession(sessionId), owner);
   }
   let target: Target | undefined;
   try {
     for await (const { entry, from } of readEntries(source, log.limits, sessionId)) {
-      target ??= await openTarget(log, entry.record.envelope.session_id, title, from);
+      target ??= await openTarget(log, entry.record.envelope.session_id, { ...fresh, firstId: from });
       await target.take(entry);
     }
     if (target === undefined && sessionId === undefined) throw invalid(1, "there is no record, so no session");
-    target ??= await openTarget(log, sessionId as string, title, 1);
+    target ??= await openTarget(log, sessionId as string, { ...fresh, firstId: 1 });
     return await target.finish();
   } catch (error) {
     await target?.abandon();
@@ -179,10 +183,15 @@ interface Target {
   abandon(): Promise<void>;
 }
 
-async function openTarget(log: Log, sessionId: string, title: string | undefined, firstId: number): Promise<Target> {
+async function openTarget(
+  log: Log,
+  sessionId: string,
+  fresh: CreateOptions & { readonly firstId: number },
+): Promise<Target> {
+  const { firstId, owner } = fresh;
   const known = await log.getSession(sessionId);
-  const info = known ?? (await log.createSession(sessionId, { firstId, ...(title === undefined ? {} : { title }) }));
-  assertFree(info);
+  const info = known ?? (await log.createSession(sessionId, fresh));
+  assertFree(info, owner);
   if (info.firstId !== firstId) throw sessionExists(sessionId, `it begins at record ${info.firstId}, not ${firstId}`);
   // Somebody else may have made it since it was looked for, and written it.
   const isOurs = known === undefined && info.lastId < firstId;
@@ -278,6 +287,8 @@ async function acquireFree(log: Log, sessionId: string): Promise<Lease> {
   }
 }
 
-function assertFree(info: SessionInfo | undefined): void {
+/** What is in another's session, and whether somebody writes it, is not told. */
+function assertFree(info: SessionInfo | undefined, owner: string | undefined): void {
+  if (info !== undefined && owner !== undefined && info.owner !== owner) throw sessionExists(info.sessionId);
   if (info?.holder !== undefined) throw sessionExists(info.sessionId, "somebody is writing it");
 }

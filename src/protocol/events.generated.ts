@@ -28,6 +28,10 @@ export interface RunStartEvent {
   readonly context?: JsonObject;
   /** Files that came with the message, by reference */
   readonly attachments?: readonly { readonly blob_id: string; readonly name?: string; readonly media_type: string; readonly bytes: number }[];
+  /** Who asked for the run, e.g. token:k3x9; never a secret */
+  readonly actor?: string;
+  /** What the run may do with tools, by their names, `*` for the others: allow, ask or deny; what is neither denies */
+  readonly tool_rules?: JsonObject;
 }
 
 /** A node run started (001 §4.2). */
@@ -318,6 +322,8 @@ export interface ToolApprovalEvent {
   readonly arguments: JsonObject;
   /** When it is rejected by itself, in milliseconds */
   readonly expires_at?: number;
+  /** Of the tool and its arguments: an answer that names it agrees to these and no others */
+  readonly digest?: string;
 }
 
 /** The full assistant reply; the last frame of its run. It travels without `type` (001 §5). */
@@ -635,7 +641,7 @@ export interface LoomEventMap {
 
 /** From the type to its form, as a text. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0}",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} actor?s tool_rules?m",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
@@ -657,7 +663,7 @@ export const LOOM_EVENT_FORMS = {
   "tool_start": "001 §4.2>#call_id?s name:s",
   "tool_output": "001 §4.2>#call_id?s name:s content:s",
   "tool_end": "001 §4.2>#call_id?s name:s result:s is_error:b output?j error_code?s duration_ms?n0",
-  "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n",
+  "tool_approval": "001 §4.2>#call_id?s name:s arguments:m expires_at?n digest?s",
   "reply": "001 §5#reply:s",
   "run_end": "001 §8#status:=completed|error|cancelled summary?{total_tokens?i0 prompt_tokens?i0 completion_tokens?i0 duration_ms?n0 tool_calls?i0} first_event_id?i0 last_event_id?i0 frame_count?i0 reason?s code?s",
   "reasoning_chunk": "001 §8#content:s id?s stage?~reasoning|planning|analyzing",

@@ -89,6 +89,15 @@ export { isDeeperThan, isJsonObject, type Json, type JsonObject, MAX_JSON_DEPTH 
 export { shapeSchema, unionSchema } from "./json-schema.ts";
 export { isLoomError, LoomError } from "./loom-error.ts";
 export {
+  DENY_ALL,
+  findToolRule,
+  isToolRules,
+  joinToolRules,
+  readToolRules,
+  type ToolRule,
+  type ToolRules,
+} from "./tool-rules.ts";
+export {
   type AnyEvent,
   type EventOf,
   type EventRecord,

@@ -2,8 +2,10 @@
 import type { Log } from "../log/index.ts";
 import type { Callback, Observer, PrometheusRegister, StreamMeter } from "../observe/index.ts";
 import { describeValue, LoomError } from "../protocol/index.ts";
+import type { AuthOptions } from "./auth/auth-options.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Authorize } from "./guard/authorize.ts";
+import type { Notify } from "./guard/notice.ts";
 import type { RunDeskOptions } from "./runs/create-run-desk.ts";
 import type { ServedAgents } from "./runs/served-agents.ts";
 import type { ServedKnowledge } from "./served-knowledge.ts";
@@ -18,7 +20,7 @@ export interface LoomHandlerOptions {
   readonly basePath?: string | undefined;
   /** Where images and files are kept; without it there are none. */
   readonly blobs?: BlobStore | undefined;
-  /** The documents that can be listed, searched, added and removed; without it there are none. */
+  /** The documents that can be listed, searched, added and removed, one collection for all who come in; without it none. */
   readonly knowledge?: ServedKnowledge | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /** Other sites whose pages may ask, as `https://app.example.com`. Pages of the server's own origin always may. */
@@ -27,7 +29,9 @@ export interface LoomHandlerOptions {
   readonly hosts?: readonly string[] | undefined;
   /** Proxies whose `X-Forwarded-*` are believed: addresses, ranges, or `loopback`. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Who may do what; everybody who has come in when absent. */
+  /** Whom to let in; everybody who reaches it when absent. */
+  readonly auth?: AuthOptions | undefined;
+  /** Who may do what, asked after `auth` has agreed; everybody who has come in when absent. */
   readonly authorize?: Authorize | undefined;
   /** Told of every run of the server. */
   readonly observers?: readonly Observer[] | undefined;
@@ -38,6 +42,8 @@ export interface LoomHandlerOptions {
   readonly register?: PrometheusRegister | undefined;
   /** Told of what users must not see, under the id that they are told. */
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
+  /** Told of askers who were turned away at the entrance, and of the option that would let them in; each once in a minute. */
+  readonly notify?: Notify | undefined;
   /** Stack traces in the dialect `engine`. Never where users are not the programmers. */
   readonly debug?: boolean | undefined;
   /** What `/` answers, and the addresses below `/assets`: `createPage()`, or a page of your own. */
@@ -70,12 +76,14 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   origins: [(value) => isListOf(value, isOrigin), 'a list of exact origins like "https://app.example.com"'],
   hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],
   trustedProxies: [(value) => isListOf(value, isText), "a list of addresses and ranges"],
+  auth: [isAuth, "an object with `credentials` or `jwt`"],
   authorize: [isFunction, "a function"],
   observers: [(value) => isListOf(value, (item) => hasMethods(item, "openRun")), "a list of observers"],
   callbacks: [(value) => isListOf(value, (item) => hasMethods(item, "onEvent")), "a list of callbacks"],
   meter: [isObject, "a meter of streams"],
   register: [(value) => hasMethods(value, "metrics"), "a register of metrics"],
   onError: [isFunction, "a function"],
+  notify: [isFunction, "a function"],
   debug: [isBoolean, "true or false"],
   page: [isFunction, "a function from Request to Response"],
   images: [isBoolean, "true or false"],
@@ -101,6 +109,14 @@ export function checkHandlerOptions(options: LoomHandlerOptions): void {
 
 function describeItem(list: readonly unknown[], isRight: Check[0]): string {
   return describeValue(list.find((item) => !isRight([item])));
+}
+
+/** One that lets in nobody is a mistake. */
+function isAuth(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { credentials, jwt } = value as AuthOptions;
+  const isRight = credentials === undefined || hasMethods(credentials, "find", "useTicket", "isGood");
+  return isRight && (jwt === undefined ? credentials !== undefined : isObject(jwt));
 }
 
 /** As a browser writes it, to the letter: it is compared so. */

@@ -7,6 +7,12 @@ export type { ServedKnowledge } from "./served-knowledge.ts";
 export type { ServedAgents } from "./runs/served-agents.ts";
 export { SERVER_LIMITS, type ServerLimits } from "./server-limits.ts";
 export { type Action, type Asker, type Authorize, type AuthorizeRequest } from "./guard/authorize.ts";
+export type { Notice, Notify } from "./guard/notice.ts";
+export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
+export type { Credentials, NewToken, TokenInfo } from "./auth/credentials.ts";
+export { openCredentials } from "./auth/open-credentials.ts";
+export type { Principal, PrincipalLimits, ToolRule, ToolRules } from "./auth/principal.ts";
+export type { Scope } from "./auth/scopes.ts";
 export { type Answer, carryOut, type CommandHost, type RunCommand } from "./commands/carry-out.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./doors/events-handler.ts";
@@ -19,6 +25,7 @@ export type {
   AddedDocument,
   Agents,
   Approvals,
+  Auth,
   Blob,
   Blobs,
   Checkpoint,
@@ -30,13 +37,15 @@ export type {
   KnowledgeDocuments,
   KnowledgeHits,
   Models,
+  NewShare,
+  Problem,
   Readiness,
-  Refusal,
   Run,
   Runs,
   Session,
   SessionDetails,
   SessionList,
+  Shares,
   StartedRun,
   StartRun,
   Version,

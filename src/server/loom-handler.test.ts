@@ -21,8 +21,18 @@ const ask = (handler: LoomHandler, path: string, init?: RequestInit): Promise<Re
   handler.fetch(new Request(HERE + path, init));
 
 async function refusalOf(response: Response): Promise<readonly unknown[]> {
-  const { type, code } = (await response.json()) as { readonly type: unknown; readonly code: unknown };
-  return [response.status, type, code];
+  const type = response.headers.get("content-type");
+  const { code, status, ...rest } = (await response.json()) as { readonly [name: string]: unknown };
+  expect([type, status, rest]).toMatchObject([
+    "application/problem+json",
+    response.status,
+    {
+      type: `urn:loom:problem:${String(code)}`,
+      id: expect.any(String) as string,
+      detail: expect.any(String) as string,
+    },
+  ]);
+  return [response.status, code];
 }
 
 describe("the doors of the server itself", () => {
@@ -77,7 +87,7 @@ describe("the doors of the server itself", () => {
   });
 
   it("show metrics where there are some", async () => {
-    expect(await refusalOf(await ask(createHandler(), "/metrics"))).toEqual([404, "refusal", "not_found"]);
+    expect(await refusalOf(await ask(createHandler(), "/metrics"))).toEqual([404, "not_found"]);
     const { register } = await createPrometheusObserver();
     const response = await ask(createHandler({ register }), "/metrics");
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("loom_")]);
@@ -86,11 +96,11 @@ describe("the doors of the server itself", () => {
   it("fetch images of elsewhere, unless told not to", async () => {
     const path = "/v1/images?url=http%3A%2F%2Fa.example%2Fa.png";
     expect((await ask(createHandler(), path)).status).not.toBe(404);
-    expect(await refusalOf(await ask(createHandler({ images: false }), path))).toEqual([404, "refusal", "not_found"]);
+    expect(await refusalOf(await ask(createHandler({ images: false }), path))).toEqual([404, "not_found"]);
   });
 
   it("have a page, where there is one", async () => {
-    expect(await refusalOf(await ask(createHandler(), "/"))).toEqual([404, "refusal", "not_found"]);
+    expect(await refusalOf(await ask(createHandler(), "/"))).toEqual([404, "not_found"]);
     const page = (): Response => new Response("<p>Hello.", { headers: { "referrer-policy": "same-origin" } });
     const handler = createHandler({ page, basePath: "/agents" });
     for (const path of ["/agents/", "/", "/agents/assets/a.js"]) {
@@ -99,23 +109,22 @@ describe("the doors of the server itself", () => {
     }
     const bare = await ask(handler, "/agents?a=1");
     expect([bare.status, bare.headers.get("location")]).toEqual([308, "./agents/?a=1"]);
-    expect(await refusalOf(await ask(handler, "/agents/assets/deep/a.js"))).toEqual([404, "refusal", "not_found"]);
+    expect(await refusalOf(await ask(handler, "/agents/assets/deep/a.js"))).toEqual([404, "not_found"]);
   });
 });
 
 describe("requests", () => {
   it("have an answer whatever they ask", async () => {
     const handler = createHandler();
-    expect(await refusalOf(await ask(handler, "/nothing/here"))).toEqual([404, "refusal", "not_found"]);
-    expect(await refusalOf(await ask(handler, "/v1/ws"))).toEqual([426, "refusal", "unsupported"]);
+    expect(await refusalOf(await ask(handler, "/nothing/here"))).toEqual([404, "not_found"]);
+    expect(await refusalOf(await ask(handler, "/v1/ws"))).toEqual([426, "unsupported"]);
     const wrong = await ask(handler, "/version", { method: "DELETE" });
     expect([wrong.headers.get("allow"), ...(await refusalOf(wrong))]).toEqual([
       "GET, HEAD, OPTIONS",
       405,
-      "refusal",
       "unsupported",
     ]);
-    expect(await refusalOf(await ask(handler, "/v1/sessions/%E4%A/blobs"))).toEqual([400, "refusal", "invalid_name"]);
+    expect(await refusalOf(await ask(handler, "/v1/sessions/%E4%A/blobs"))).toEqual([400, "invalid_name"]);
     const options = await ask(handler, "/version", { method: "OPTIONS" });
     expect([options.status, options.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
     const head = await ask(handler, "/version", { method: "HEAD" });
@@ -145,15 +154,15 @@ describe("requests", () => {
     });
     const onError = vi.fn();
     const handler = createHandler({ authorize, onError });
-    expect(await refusalOf(await ask(handler, "/v1/sessions/s%2F1/blobs"))).toEqual([401, "refusal", "unauthorized"]);
+    expect(await refusalOf(await ask(handler, "/v1/sessions/s%2F1/blobs"))).toEqual([401, "unauthorized"]);
     expect(authorize.mock.lastCall).toMatchObject([{ action: "blobs.read", session: "s/1" }]);
     const broken = await ask(handler, "/metrics");
-    const refusal = (await broken.json()) as { readonly error_id: string };
-    expect([broken.status, refusal]).toMatchObject([500, { code: "internal_error", error_id: refusal.error_id }]);
+    const refusal = (await broken.json()) as { readonly id: string };
+    expect([broken.status, refusal]).toMatchObject([500, { code: "internal_error", id: refusal.id }]);
     expect(JSON.stringify(refusal)).not.toContain("secret");
     expect(onError).toHaveBeenCalledExactlyOnceWith(
       expect.objectContaining({ message: "password: secret" }),
-      refusal.error_id,
+      refusal.id,
     );
   });
 
@@ -167,7 +176,7 @@ describe("requests", () => {
     });
     const bad = await ask(handler, "/version", { headers: { origin: "https://evil.example" } });
     expect(bad.headers.has("access-control-allow-origin")).toBe(false);
-    expect([bad.headers.get("vary"), ...(await refusalOf(bad))]).toEqual(["origin", 403, "refusal", "forbidden"]);
+    expect([bad.headers.get("vary"), ...(await refusalOf(bad))]).toEqual(["origin", 403, "forbidden"]);
     const preflight = {
       method: "OPTIONS",
       headers: { origin: "https://app.example.com", "access-control-request-method": "POST" },
@@ -200,12 +209,12 @@ describe("requests", () => {
     const handler = createHandler();
     await handler.close({ graceMs: 0 });
     const response = await ask(handler, "/v1/sessions/a/blobs", { method: "POST", body: "x" });
-    expect([response.headers.get("retry-after"), ...(await refusalOf(response))]).toEqual([
-      "1",
-      503,
-      "refusal",
-      "shutting_down",
-    ]);
+    expect([response.headers.get("retry-after"), ...(await refusalOf(response))]).toEqual(["1", 503, "shutting_down"]);
+    const body = JSON.stringify({ type: "cancel", id: "1", session: "s", run_id: "r" });
+    const headers = { "content-type": "application/json" };
+    const stop = new Request("http://h/v1/sessions/s/commands", { method: "POST", headers, body });
+    // What ends something is heard.
+    expect((await refusalOf(await handler.fetch(stop)))[1]).toBe("unknown_session");
     expect((await ask(handler, "/healthz")).status).toBe(200);
     await handler.close();
   });
@@ -218,6 +227,8 @@ describe("options", () => {
     [{ agents: {} }, "a server needs an agent"],
     [{ origins: ["https://app.example.com/"] }, "`origins` must be a list of exact origins"],
     [{ origins: ["*"] }, "`origins` must be"],
+    [{ auth: {} }, "`auth` must be an object with `credentials` or `jwt`"],
+    [{ auth: { credentials: {} } }, "`auth` must be"],
     [{ origins: ["null"] }, "`origins` must be"],
     [{ hosts: ["http://example.com"] }, "`hosts` must be a list of hosts"],
     [{ hosts: ["*.example.com/"] }, "`hosts` must be"],

@@ -7,20 +7,21 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { ErrorReporter } from "../engine/index.ts";
 import { createCallbackObserver } from "../observe/index.ts";
-import { LoomError } from "../protocol/index.ts";
 import { OPERATIONS } from "./api/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
 import { createCommandHost } from "./commands/create-command-host.ts";
-import { allowAll } from "./guard/authorize.ts";
+import { createAccess } from "./auth/create-access.ts";
+import { OPEN_ACCESS } from "./auth/open-access.ts";
+import type { Authorize } from "./guard/authorize.ts";
 import { createGuard } from "./guard/create-guard.ts";
 import { readHost } from "./guard/read-asker.ts";
 import { readProxies } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
 import { admitUpgrade } from "./http/admit-upgrade.ts";
+import { refuseMalformed, refuseStrayUpgrade } from "./http/answer-malformed.ts";
 import { answerRequest, type Entrance } from "./http/answer-request.ts";
 import { createApp } from "./http/create-app.ts";
 import { findWholeUrl, readNodeBindings } from "./http/node-bindings.ts";
-import { refuseRequest } from "./http/refuse-request.ts";
 import { isLong, sendOnNode } from "./http/send-on-node.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import { readPackageVersion } from "./read-package-version.ts";
@@ -79,7 +80,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const entrance: Entrance = {
     core,
     app: createApp(core, { operations, page, socketPaths: SOCKET_PATHS }),
-    guard: createGuard({ hosts, origins: new Set(origins) }),
+    guard: createGuard({ hosts, origins: new Set(origins), notify: options.notify }),
     proxies: readProxies(trustedProxies),
     variesByOrigin: origins.length > 0,
   };
@@ -109,6 +110,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
       () => core.runs.close({ graceMs }),
       () => core.streams.close(),
       () => sockets.close(),
+      async () => core.access.close(),
       () => told?.flush(),
       () => told?.close(),
     ];
@@ -123,9 +125,13 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     fetch,
     listener: listen,
     upgrade(incoming, socket, head) {
-      const asker = admitUpgrade(entrance, incoming, socket, SOCKET_PATHS);
-      if (asker === undefined) return false;
-      return asker === "refused" || sockets.upgrade(incoming, socket, head, asker);
+      const admitted = admitUpgrade(entrance, incoming, socket, SOCKET_PATHS);
+      if (admitted === undefined) return false;
+      void admitted.then((asker) => {
+        if (asker === undefined || sockets.upgrade(incoming, socket, head, asker)) return;
+        refuseStrayUpgrade(socket);
+      });
+      return true;
     },
     ready,
     close: (how = {}) => (closed ??= close(how)),
@@ -136,15 +142,17 @@ function createCore(
   options: LoomHandlerOptions,
   own: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
 ): ServerCore {
-  const { log, agents, defaultAgent, blobs, authorize = allowAll, meter, register, onError, debug = false } = options;
+  const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
   const { observers = [], knowledge } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
+  const onFault = (error: unknown): void => void own.report(error);
+  const access = options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault });
   const runs = createRunDesk({
     ...options.runs,
     log,
     agents,
-    observers,
+    observers: [...observers, ...access.observers],
     ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
     ...(onError === undefined ? {} : { onError }),
@@ -157,12 +165,20 @@ function createCore(
     blobs,
     knowledge,
     commands: createCommandHost({ log, runs, limits, blobs, report: own.report }),
-    authorize,
+    access,
+    authorize: authorize === undefined ? access.authorize : askBoth(access.authorize, authorize),
     meter,
     register,
     basePath,
     version: readPackageVersion(),
     ...own,
+  };
+}
+
+function askBoth(first: Authorize, second: Authorize): Authorize {
+  return async (request) => {
+    await first(request);
+    await second(request);
   };
 }
 
@@ -174,8 +190,7 @@ function createListener(core: ServerCore, fetch: LoomHandler["fetch"]): LoomHand
   };
   const listen = getRequestListener(answer, {
     overrideGlobalObjects: false,
-    errorHandler: () =>
-      refuseRequest(core, new LoomError("invalid_request", "the address or the host is not well written")),
+    errorHandler: () => refuseMalformed(),
   });
   return (incoming, outgoing) => {
     const url = incoming.url;

@@ -7,6 +7,7 @@ import { WebSocket } from "ws";
 import { agent } from "../agents/index.ts";
 import { MemoryLog } from "../log/index.ts";
 import { ScriptedModel } from "../models/testing.ts";
+import { openCredentials } from "./auth/open-credentials.ts";
 import { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 import { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
 import { SERVER_LIMITS } from "./server-limits.ts";
@@ -178,6 +179,18 @@ describe("a server of its own", () => {
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     expect((await ask(server, "/healthz")).status).toBe(200);
     expect((await ask(server, "/healthz", { host: `other.example:${server.port}` })).status).toBe(403);
+  });
+
+  it("can be reached from elsewhere where it asks who they are", async () => {
+    const credentials = openCredentials(":memory:");
+    const { secret } = credentials.createToken({ name: "ann" });
+    const server = await start({ host: "0.0.0.0", auth: { credentials } });
+    expect((await ask(server, "/healthz")).status).toBe(200);
+    const refused = await ask(server, "/v1/sessions");
+    expect([refused.status, refused.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+    expect((await ask(server, "/v1/sessions", { authorization: `Bearer ${secret}` })).status).toBe(200);
+    expect([await open(server, "/v1/ws"), await open(server, "/agentOS/v1/ws_stream")]).toEqual([401, 401]);
+    expect(await open(server, "/v1/ws", { headers: { authorization: `Bearer ${secret}` } })).toBe("open");
   });
 
   it("stops in good order, whoever is connected", async () => {

@@ -8,6 +8,7 @@ import { LoomError } from "../protocol/index.ts";
 import { formatHost, listLoopbackHosts } from "./guard/create-guard.ts";
 import { isLoopback } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
+import { answerMalformed, refuseStrayUpgrade } from "./http/answer-malformed.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import { buildHandler, type CloseHandlerOptions, type LoomHandler, readHosts } from "./loom-handler.ts";
 import { readLimits, type ServerLimits } from "./server-limits.ts";
@@ -19,7 +20,7 @@ export interface LoomServerOptions extends LoomHandlerOptions {
   readonly host?: string | undefined;
   /** 10338 when absent; 0 for any that is free. */
   readonly port?: number | undefined;
-  /** Needed for a host that others can reach: there is no authentication but what `authorize` does. */
+  /** Needed for a host that others can reach where `auth` asks nobody who they are. */
   readonly allowPublic?: boolean | undefined;
 }
 
@@ -35,10 +36,11 @@ export interface LoomServer {
 export async function startLoomServer(options: LoomServerOptions): Promise<LoomServer> {
   const { host = "127.0.0.1", port = DEFAULT_PORT, allowPublic = false, ...rest } = options;
   checkHandlerOptions(rest);
-  assertAddress(host, port, allowPublic);
+  assertAddress(host, port, allowPublic || rest.auth !== undefined);
   const limits = readLimits(rest.limits);
   const basePath = readBasePath(rest.basePath);
   const server = createNodeServer(limits);
+  answerMalformed(server);
   const sockets = trackSockets(server);
   const { hosts: named = [] } = rest;
   const hosts = readHosts(named);
@@ -58,8 +60,7 @@ export async function startLoomServer(options: LoomServerOptions): Promise<LoomS
     if (basePath !== "" && !(incoming.url ?? "").startsWith(`${basePath}/`))
       incoming.url = basePath + (incoming.url ?? "/");
     if (handler.upgrade(incoming, socket, head)) return;
-    socket.on("error", () => undefined);
-    socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n", () => socket.destroy());
+    refuseStrayUpgrade(socket);
   });
   let closed: Promise<void> | undefined;
   return {
@@ -77,6 +78,8 @@ function createNodeServer(limits: ServerLimits): Server {
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveMs,
     maxHeaderSize: limits.maxHeaderBytes,
+    // Answered by ourselves, as everything that is malformed.
+    requireHostHeader: false,
     // Other upgrades that clients offer, to HTTP/2 say, are not taken: they are answered as if they had not.
     shouldUpgradeCallback: ({ headers: { upgrade = "" } }) => upgrade.toLowerCase() === "websocket",
     connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
@@ -89,16 +92,16 @@ function createNodeServer(limits: ServerLimits): Server {
   return server;
 }
 
-function assertAddress(host: string, port: number, allowPublic: boolean): void {
+function assertAddress(host: string, port: number, mayBePublic: boolean): void {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new LoomError("invalid_arguments", `\`port\` must be a whole number from 0 to 65535, not ${String(port)}`);
   if (typeof host !== "string" || host === "" || /[\s/]/.test(host))
     throw new LoomError("invalid_arguments", "`host` must be a name or an address of this machine");
-  if (host === "localhost" || isLoopback(host) || allowPublic) return;
+  if (host === "localhost" || isLoopback(host) || mayBePublic) return;
   throw new LoomError(
     "invalid_arguments",
     `\`host\` is ${host}, which others can reach, and whoever reaches this server can use its agents and tools: ` +
-      "say `allowPublic: true` if that is meant, and who may come in with `authorize`, `hosts` and `origins`",
+      "say whom to let in with `auth`, or `allowPublic: true` if all of them are meant",
   );
 }
 

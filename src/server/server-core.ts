@@ -1,6 +1,7 @@
 /** What every door is given: the one place where the parts of a server meet. No door makes any of them. */
 import type { Log } from "../log/index.ts";
 import type { PrometheusRegister, StreamMeter } from "../observe/index.ts";
+import type { Access } from "./auth/access.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { CommandHost } from "./commands/carry-out.ts";
 import type { Authorize } from "./guard/authorize.ts";
@@ -18,6 +19,9 @@ export interface ServerCore {
   readonly knowledge: ServedKnowledge | undefined;
   /** How what is asked of sessions is carried out. */
   readonly commands: CommandHost;
+  /** Who comes in. */
+  readonly access: Access;
+  /** What they may do: that of `access`, and whatever else was asked for. */
   readonly authorize: Authorize;
   readonly meter: StreamMeter | undefined;
   /** What `/metrics` shows. */

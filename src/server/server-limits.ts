@@ -11,6 +11,11 @@ export interface ServerLimits extends StreamLimits {
    * than four times this end the socket.
    */
   readonly maxInboundLength: number;
+  /**
+   * Of a WebSocket: fragments of one message, pieces that one frame may come in, and messages that may come at once. More
+   * end the socket with 1008.
+   */
+  readonly maxInboundPieces: number;
   /** Bytes on their way to one reader; then it is full. */
   readonly maxOutboundBytes: number;
   /** Streams on one control socket. Code `too_many_subscriptions`. */
@@ -61,6 +66,7 @@ export const SERVER_LIMITS: ServerLimits = {
   maxReaders: 10_000,
   maxBodyBytes: 256 * 1024,
   maxInboundLength: 64 * 1024,
+  maxInboundPieces: 4096,
   maxOutboundBytes: 1024 * 1024,
   maxSubscriptions: 100,
   maxSockets: 10_000,

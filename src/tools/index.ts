@@ -31,6 +31,7 @@ export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./
 export { createTodoTools } from "./todo-tools.ts";
 export type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "./tool-host.ts";
 export { toolResult, type ToolResultParts } from "./tool-result.ts";
+export { limitToolbox, type LimitOptions } from "./limit-toolbox.ts";
 export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";
 export type {
   ApprovalPolicy,

@@ -19,6 +19,7 @@ import {
   LoomError,
   type LoomEvent,
   type ToolEndEvent,
+  type ToolRule,
 } from "../protocol/index.ts";
 import { cutResult } from "./cut-result.ts";
 import { describeFailure, shorten } from "./describe-failure.ts";
@@ -50,20 +51,23 @@ type Agreed = Checked & { readonly note?: string };
 const MAX_NAMES_LENGTH = 2000;
 /** Characters of the arguments as the user changed them, in what the model is told. */
 const MAX_CHANGED_LENGTH = 2000;
+const CHANGED_SINCE = "What the call would do has changed since the user agreed to it; it was not run.";
 
 export async function runToolCall(call: ToolCall, toolbox: Toolbox, host: ToolHost): Promise<ToolOutcome> {
   const { signal } = host;
   signal.throwIfAborted();
   const tool = toolbox.find(call.name);
-  if (tool === undefined) {
+  const rule = toolbox.ruleOf(call.name);
+  if (tool === undefined || rule === "deny") {
     const { callId, name } = call;
     const asked = host.recall?.(callId)?.asked;
     // A question that stands must be answered before its call can end.
     if (asked !== undefined) await untilAborted(host.requestApproval({ callId, name, arguments: asked }), signal);
+    if (tool !== undefined) return endCall(call, host, {}, refuse("tool_denied", describeDenied(name)));
     return endCall(call, host, {}, refuse("unknown_tool", describeUnknown(call.name, toolbox)));
   }
 
-  const agreed = await untilAborted(agree(call, tool, host), signal);
+  const agreed = await untilAborted(agree(call, tool, rule, host), signal);
   const { note } = agreed;
   if (!agreed.ok) return endCall(call, host, tool, agreed.ending, { note });
 
@@ -84,7 +88,7 @@ export async function runToolCall(call: ToolCall, toolbox: Toolbox, host: ToolHo
 }
 
 /** The arguments to run the tool with, once they are right and the user has agreed where that is needed. */
-async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Agreed> {
+async function agree(call: ToolCall, tool: Tool, rule: ToolRule, host: ToolHost): Promise<Agreed> {
   const { callId, name } = call;
   // What was asked before a restart stays asked as it was, whatever schema and policy say now.
   let asked = host.recall?.(callId)?.asked;
@@ -92,7 +96,8 @@ async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Agreed
     const read = readArguments(call);
     if (!read.ok) return { ok: false, ending: refuse("invalid_arguments", read.message) };
     const checked = await validate(tool, read.input, host.signal);
-    if (!checked.ok || !(await needsApproval(tool, checked.value, host.signal))) return checked;
+    if (!checked.ok) return checked;
+    if (rule !== "ask" && !(await needsApproval(tool, checked.value, host.signal))) return checked;
     asked = checked.arguments ?? read.input;
   }
   // Whoever waits for this has left; nobody must be asked any more.
@@ -115,14 +120,23 @@ async function agree(call: ToolCall, tool: Tool, host: ToolHost): Promise<Agreed
     };
   if (decision !== "approved")
     return { ok: false, ending: refuse("tool_rejected", `The user refused this call; it was not run.${why}`) };
-  const isChanged = !isDeepStrictEqual(withoutForm(asked), withoutForm(agreed));
-  const note = `The user changed the arguments to ${shorten(JSON.stringify(agreed), MAX_CHANGED_LENGTH)}.`;
-  return { ...(await validate(tool, agreed, host.signal)), ...(isChanged ? { note } : {}) };
+  const checked = await validate(tool, agreed, host.signal);
+  if (!isSame(asked, agreed)) {
+    const note = `The user changed the arguments to ${shorten(JSON.stringify(agreed), MAX_CHANGED_LENGTH)}.`;
+    return { ...checked, note };
+  }
+  // What the tool makes of them now must be what the user was shown then.
+  const isOther = checked.ok && checked.arguments !== undefined && !isSame(asked, checked.arguments);
+  return isOther ? { ok: false, ending: refuse("approval_mismatch", CHANGED_SINCE) } : checked;
 }
 
 /** As the log gives it back: it knows no -0. */
 function withoutForm(input: JsonObject): unknown {
   return JSON.parse(JSON.stringify(input));
+}
+
+function isSame(one: JsonObject, other: JsonObject): boolean {
+  return isDeepStrictEqual(withoutForm(one), withoutForm(other));
 }
 
 async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<Checked> {
@@ -290,7 +304,13 @@ function describeError(callId: string, { text, code }: Ending, error: unknown, h
 
 /** The call is not run, and that is nobody's failure. */
 function refuse(
-  code: "unknown_tool" | "invalid_arguments" | "tool_rejected" | "approval_expired",
+  code:
+    | "unknown_tool"
+    | "tool_denied"
+    | "invalid_arguments"
+    | "tool_rejected"
+    | "approval_expired"
+    | "approval_mismatch",
   text: string,
 ): Ending {
   return { text, code, isError: true };
@@ -300,6 +320,10 @@ function refuse(
 function fail(error: unknown): Ending {
   const code = isLoomError(error) ? error.code : "tool_failed";
   return { text: describeFailure(error), code, isError: true, thrown: { error } };
+}
+
+function describeDenied(name: string): string {
+  return `The tool ${name} may not be used here; it was not run. Go on without it, and say what was not done.`;
 }
 
 function describeUnknown(name: string, { names }: Toolbox): string {

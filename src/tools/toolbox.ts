@@ -1,7 +1,7 @@
 /**
  * The tools an agent may use, by name, and how many calls of each may run at once. It holds no state of any run.
  */
-import { type JsonObject, LoomError } from "../protocol/index.ts";
+import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
 import { Gate, type Release } from "./gate.ts";
 import { summariseTool } from "./summarise-tool.ts";
@@ -17,6 +17,8 @@ export interface ToolDescription {
 export interface Toolbox {
   readonly names: readonly string[];
   find(name: string): Tool | undefined;
+  /** What is said of the tool beside what it says itself. */
+  ruleOf(name: string): ToolRule;
   describe(): readonly ToolDescription[];
   /** What a tool does, in a few words for people; undefined for a tool nobody knows. */
   summarise(name: string): string | undefined;
@@ -65,6 +67,7 @@ export function createToolbox(
   return {
     names: [...byName.keys()],
     find: (name) => byName.get(name),
+    ruleOf: () => "allow",
     describe: () => descriptions,
     summarise,
     isIdempotent: (name) => byName.get(name)?.idempotent === true,

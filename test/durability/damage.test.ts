@@ -234,6 +234,7 @@ describe("a value that has changed in a row", () => {
     ],
     ["the incarnation", "UPDATE sessions SET incarnation = 'x'", (log) => log.listSessions()],
     ["the title", "UPDATE sessions SET title = 'x'", (log) => log.listSessions()],
+    ["the owner", "UPDATE sessions SET owner = 'x'", (log) => log.getSession("new")],
     ["an epoch", "UPDATE sessions SET epoch = epoch + 1", (log) => appendSamples(log, "new", 1)],
     ["the last epoch of all", "UPDATE buried SET epoch = 1", (log) => log.createSession("another")],
     ["the status of a run", "UPDATE runs SET status = 'completed'", (log) => log.listRuns("new")],

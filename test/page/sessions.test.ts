@@ -34,6 +34,9 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await page.getByRole("button", { name: "Clear the search" }).click();
 
     await list.getByRole("button", { name: "Actions for What is 6*7?" }).click();
+    // Where nobody is asked who they are there is nothing to share, and nobody to sign out.
+    expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["Rename", "Duplicate", "Delete"]);
+    expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     await page.getByRole("menuitem", { name: "Rename" }).click();
     await list.getByRole("textbox", { name: "New title" }).fill("The answer");
     await page.keyboard.press("Enter");
@@ -96,6 +99,10 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await dialog.getByRole("progressbar", { name: "正在添加 zoo.md" }).waitFor();
     letGo();
     await uploads.filter({ hasText: "zoo.md" }).getByText("已添加").waitFor();
+    await uploads.filter({ hasText: "film.mp4" }).getByText("失败").waitFor();
+    const again = page.waitForRequest((request) => request.url().includes("film.mp4"));
+    await uploads.getByRole("button", { name: "重试：film.mp4" }).click();
+    await again;
     await uploads.filter({ hasText: "film.mp4" }).getByText("失败").waitFor();
     await dialog.getByText(/^zoo\.md · \d+ B/).waitFor();
 

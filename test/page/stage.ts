@@ -13,6 +13,7 @@ import { type Log, MemoryLog } from "../../src/log/index.ts";
 import type { LanguageModel } from "../../src/models/index.ts";
 import { OfflineModel } from "../../src/models/offline-model.ts";
 import {
+  type AuthOptions,
   createMemoryBlobStore,
   createPage,
   type LoomServer,
@@ -33,6 +34,8 @@ export interface PageStageOptions {
   readonly tools?: readonly Tool[];
   readonly log?: Log;
   readonly port?: number;
+  /** Whom to let in; everybody when absent. */
+  readonly auth?: AuthOptions;
 }
 
 export interface LookOptions {
@@ -63,6 +66,8 @@ export interface Look {
   readonly context: BrowserContext;
   /** What must not be: errors, warnings, refusals of the policy, requests to elsewhere. */
   readonly complaints: string[];
+  /** What was put on the clipboard. The page may write there; nothing may read from it. */
+  readonly copies: readonly string[];
 }
 
 export async function launchForPage(): Promise<Browser> {
@@ -85,6 +90,7 @@ export async function setPageStage(options: PageStageOptions = {}): Promise<Page
     knowledge,
     port: options.port ?? 0,
     page: createPage({ folder: page }),
+    ...(options.auth === undefined ? {} : { auth: options.auth }),
   });
   return {
     url: server.url,
@@ -127,8 +133,10 @@ export async function openLook(browser: Browser, url: string, options: LookOptio
     colorScheme: theme,
     viewport: { width, height },
     reducedMotion: reducedMotion ? "reduce" : "no-preference",
-    permissions: ["clipboard-read", "clipboard-write"],
+    permissions: ["clipboard-write"],
   });
+  const copies: string[] = [];
+  await watchCopies(context, copies);
   const complaints: string[] = [];
   context.on("request", (request) => {
     const asked = new URL(request.url());
@@ -142,5 +150,18 @@ export async function openLook(browser: Browser, url: string, options: LookOptio
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   await page.goto(`${url}/${path}`);
-  return { page, context, complaints };
+  return { page, context, complaints, copies };
+}
+
+async function watchCopies(context: BrowserContext, copies: string[]): Promise<void> {
+  await context.exposeFunction("noteCopy", (text: string) => void copies.push(text));
+  await context.addInitScript(() => {
+    if (!("clipboard" in navigator)) return;
+    const { clipboard } = navigator;
+    const write = clipboard.writeText.bind(clipboard);
+    clipboard.writeText = async (text) => {
+      await write(text);
+      await (globalThis as unknown as { noteCopy(copied: string): Promise<void> }).noteCopy(text);
+    };
+  });
 }

@@ -23,6 +23,8 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped where there is no C
     const facts = region.getByRole("button", { name: /^Tree of thoughts / });
     await tree.getByRole("treeitem").first().waitFor();
     await findRun(page).getByRole("status").getByText("Searching the tree of thoughts").waitFor();
+    // What is asked next is asked of the same.
+    await page.getByRole("button", { name: "Agent: Tree of thoughts" }).waitFor();
     // A hundred thoughts are one line.
     await findAnswer(page).getByRole("button", { name: "Weighing ideas…" }).waitFor();
     const early = await tree.getByRole("treeitem").count();
@@ -53,6 +55,14 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped where there is no C
       .getByRole("group", { name: "Thoughts" })
       .getByText(/"score":/)
       .waitFor();
+    // From its frames back to one of many that are closed by now: they are opened, and so is it.
+    const row = findAnswer(page).locator(".loom-part-row").nth(3);
+    await row.hover();
+    await row.getByRole("button", { name: "Show its frames" }).click();
+    await ideas.click();
+    await page.getByRole("button", { name: "Show on the page" }).click();
+    await findAnswer(page).locator(".loom-part-row[data-marked]").getByRole("group", { name: "Thoughts" }).waitFor();
+    await page.keyboard.press("Alt+i");
     await ideas.click();
 
     await region.getByRole("button", { name: "Show the whole" }).click();

@@ -18,7 +18,9 @@ const POLICY = [
 const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Loom</title>
 <div id="root"></div><script type="module" src="/page.js"></script></html>`;
 
-describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", () => {
+const about = { meta: { threat: "stored-xss" } };
+
+describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", about, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -27,7 +29,8 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     await browser.close();
   });
 
-  it("run nothing, load nothing from elsewhere and leave nothing forbidden in the page", async () => {
+  it("run nothing, load nothing from elsewhere and leave nothing forbidden in the page", async ({ task }) => {
+    task.meta.tried = XSS_CORPUS.length * 6;
     const script = await bundleForBrowser(join(import.meta.dirname, "xss-text-page.tsx"));
     const server = createServer((request, response) => {
       const { pathname } = new URL(request.url ?? "/", "http://loopback");

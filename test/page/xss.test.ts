@@ -62,7 +62,9 @@ function findForbidden(): readonly string[] {
   return found;
 }
 
-describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", () => {
+const about = { meta: { threat: "stored-xss" } };
+
+describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", about, () => {
   let stage: PageStage;
   beforeAll(async () => {
     stage = await setPageStage();
@@ -135,9 +137,10 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     await context.close();
   }
 
-  it.each(GROUPS.map((_, index) => index))(
+  it.for(GROUPS.map((_, index) => index))(
     "do nothing in any field, nor where the frames are looked at (%i)",
-    async (group) => {
+    async (group, { task }) => {
+      task.meta.tried = GROUPS[group]?.length ?? 0;
       const made = await look(`fields-${group}`);
       const { page } = made;
       // Of a very long run the end is shown first.

@@ -20,12 +20,12 @@ export async function checkAnswer(method: string, path: string, response: Respon
   if (door === undefined) return;
   const { status, headers } = response;
   const where = `${method} ${door.path} ${status}`;
-  const declared = door.answers[status] ?? (status >= 400 ? { about: "", shape: "Refusal" as const } : undefined);
+  const declared = door.answers[status] ?? (status >= 400 ? { about: "", shape: "Problem" as const } : undefined);
   expect(declared, `${where} is not declared`).toBeDefined();
   const [type = ""] = (headers.get("content-type") ?? "").split(";");
   if (declared?.mediaTypes?.includes(type) === true || response.body === null) return;
   if (declared?.mediaTypes?.some((each) => each.includes("*")) === true) return;
-  expect(type, where).toBe("application/json");
+  expect(type, where).toBe(declared?.shape === "Problem" ? "application/problem+json" : "application/json");
   const ref = `api#/components/schemas/${declared?.shape}`;
   const validate = validators.get(ref) ?? ajv.compile({ $ref: ref });
   validators.set(ref, validate);

@@ -78,7 +78,10 @@ async function tryRequests(base: string, { goOn }: Mounted, ask: typeof fetch = 
   const started = await post(`${base}/v1/sessions/s%201/runs`, { message: "Again?" });
   expect(started.status).toBe(202);
   const refused = await ask(`${base}/v1/sessions/none/events`);
-  expect([refused.status, await refused.json()]).toMatchObject([404, { type: "refusal", code: "unknown_session" }]);
+  expect([refused.status, await refused.json()]).toMatchObject([
+    404,
+    { type: "urn:loom:problem:unknown_session", code: "unknown_session" },
+  ]);
 }
 
 const SCRIPT = "export const page = 1;\n".repeat(100);

@@ -11,6 +11,8 @@ import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
 import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
+import { LOCAL } from "../../src/server/auth/principal.ts";
+import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
 import type { RunDesk } from "../../src/server/runs/run-desk.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
@@ -53,6 +55,7 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
     blobs: undefined,
     knowledge: undefined,
     commands: createCommandHost({ log, runs, limits, blobs: undefined, report }),
+    access: OPEN_ACCESS,
     authorize,
     meter: undefined,
     register: undefined,
@@ -67,7 +70,15 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
   http.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     raw.push(socket as Socket);
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
-    const asker = { headers: new Headers(), url, address: "127.0.0.1" };
+    const asker = {
+      method: "UPGRADE",
+      headers: new Headers(),
+      url,
+      address: "127.0.0.1",
+      origin: url.origin,
+      principal: LOCAL,
+      shares: [],
+    };
     if (!sockets.upgrade(request, socket, head, asker)) socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));

@@ -11,6 +11,8 @@ import type { JsonObject } from "../../src/protocol/index.ts";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
+import { LOCAL } from "../../src/server/auth/principal.ts";
+import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
 import { createApp } from "../../src/server/http/create-app.ts";
 import { createRunDesk } from "../../src/server/runs/create-run-desk.ts";
@@ -73,6 +75,7 @@ export async function setServerStage(options: ServerStageOptions = {}): Promise<
     blobs,
     knowledge: options.knowledge,
     commands: createCommandHost({ log, runs, limits, blobs, report }),
+    access: OPEN_ACCESS,
     authorize,
     meter: undefined,
     register: undefined,
@@ -92,8 +95,9 @@ export async function setServerStage(options: ServerStageOptions = {}): Promise<
   const fetch = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const request = new Request(`${ORIGIN}${path}`, init);
     const url = new URL(request.url);
-    const asker = { headers: request.headers, url, address: undefined };
-    const response = await app.fetch(request, { asker, node: {}, path: url.pathname });
+    const { method, headers } = request;
+    const asker = { method, headers, url, address: undefined, origin: ORIGIN, principal: LOCAL, shares: [] };
+    const response = await app.fetch(request, { asker, node: {}, path: url.pathname, requestId: "request-1" });
     await checkAnswer(request.method, url.pathname, response);
     return response;
   };

@@ -78,7 +78,7 @@ export class Approver {
 
   async #ask(question: Question, withdrawn: AbortSignal): Promise<void> {
     const { log, sessionId, decide, onGone, onRefused } = this.#options;
-    const { runId, callId, name } = question;
+    const { runId, callId, name, digest } = question;
     const decision = await decide(question, withdrawn);
     this.#open.delete(callId);
     if (withdrawn.aborted) return;
@@ -88,7 +88,7 @@ export class Approver {
       return;
     }
     this.#answered.add(callId);
-    const body = { run_id: runId, call_id: callId, name, ...decision };
+    const body = { run_id: runId, call_id: callId, name, ...(digest === undefined ? {} : { digest }), ...decision };
     const { outcome } = await sendCommand(log, { commandId: randomUUID(), sessionId, kind: "approve", body });
     if (outcome !== undefined && !TOO_LATE.includes(outcome.code)) onRefused(question, outcome.message ?? outcome.code);
   }

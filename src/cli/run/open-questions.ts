@@ -11,6 +11,8 @@ export interface Question {
   readonly arguments: JsonObject;
   /** Milliseconds since 1970. */
   readonly expiresAt: number | undefined;
+  /** What the answer is about, as the question has it. */
+  readonly digest?: string | undefined;
 }
 
 export class OpenQuestions {
@@ -31,10 +33,11 @@ export class OpenQuestions {
     const { call_id: callId } = event as { readonly call_id?: string };
     if (callId === undefined) return;
     if (type === "tool_approval") {
-      const { name, arguments: input, expires_at: expiresAt } = event as EventOf<"tool_approval">;
+      const { name, arguments: input, expires_at: expiresAt, digest } = event as EventOf<"tool_approval">;
       this.#going.delete(callId);
       this.#asked.set(callId, name);
-      this.#waiting.set(callId, { runId: envelope.run_id ?? "", callId, name, arguments: input, expiresAt });
+      const known = digest === undefined ? {} : { digest };
+      this.#waiting.set(callId, { runId: envelope.run_id ?? "", callId, name, arguments: input, expiresAt, ...known });
     } else if (type === "tool_end") {
       this.#waiting.delete(callId);
       this.#going.delete(callId);

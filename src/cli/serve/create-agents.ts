@@ -5,6 +5,7 @@
 import { agent, type CommonOptions } from "../../agents/index.ts";
 import type { ServedAgent } from "../../server/runs/run-desk.ts";
 import type { Equipment } from "../equipment.ts";
+import { collectToolRules } from "./collect-tool-rules.ts";
 import type { NamedModel } from "./further-models.ts";
 import { AGENT_NAMES, type Settings } from "./settings.ts";
 
@@ -28,10 +29,11 @@ const ABOUT: { readonly [name in AgentName]: string } = {
 export function createAgents(
   { tools }: Pick<Equipment, "tools">,
   models: readonly [first: NamedModel, ...further: readonly NamedModel[]],
-  settings: Pick<Settings, "system" | "compression">,
+  settings: Pick<Settings, "system" | "compression" | "tool-rules">,
   onError: (error: unknown, errorId: string) => void,
 ): { readonly [name: string]: ServedAgent } {
-  const { system, compression } = settings;
+  const { system, compression, "tool-rules": said } = settings;
+  const names = tools.map(({ name }) => name);
   const common: CommonOptions = {
     tools,
     compression,
@@ -41,10 +43,14 @@ export function createAgents(
     ...(system === undefined ? {} : { systemInstructions: system }),
   };
   const agents = models.flatMap(({ name: model, model: own }, index) =>
-    AGENT_NAMES.map((name): readonly [string, ServedAgent] => [
-      index === 0 ? name : `${name}:${model}`,
-      { agent: agent({ ...common, model: own, ...KINDS[name] }), description: ABOUT[name], model },
-    ]),
+    AGENT_NAMES.map((name): readonly [string, ServedAgent] => {
+      const toolRules = collectToolRules(said, { agent: name, tools: names });
+      const rules = toolRules === undefined ? {} : { toolRules };
+      return [
+        index === 0 ? name : `${name}:${model}`,
+        { agent: agent({ ...common, ...rules, model: own, ...KINDS[name] }), description: ABOUT[name], model },
+      ];
+    }),
   );
   return Object.fromEntries(agents);
 }

@@ -1,9 +1,11 @@
 /**
  * The log of a server, on standard error: lines for people, or JSON by pino. What is not told at the level that was chosen
- * costs nothing.
+ * costs nothing, and secrets are taken out of what is: those that look like one, and those this process was given.
  */
 import { Writable } from "node:stream";
 import type { LoggerLike } from "../../observe/index.ts";
+import { redactLogger } from "../../observe/logs/redact-logger.ts";
+import { createSecretNames } from "../../observe/logs/secret-names.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import { cleanText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
@@ -14,14 +16,47 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 const UNTOLD: ReadonlySet<string> = new Set(["event", "event_id", "node_id", "ts"]);
 /** Characters of one value in a line for people. */
 const MAX_SHOWN = 200;
+/** What is shorter is a word like others. */
+const MIN_SECRET = 8;
+/** Folders, whatever their names sound like. */
+const NO_SECRETS: ReadonlySet<string> = new Set(["PWD", "OLDPWD"]);
+
+type Environment = { readonly [name: string]: string | undefined };
 
 /** Refused as `missing_package` where JSON is asked for and pino is not there. */
 export async function createLogger(
+  settings: Pick<Settings, "log-level" | "log-format"> & Partial<Pick<Settings, "api-key">>,
+  terminal: Terminal,
+  env: Environment = process.env,
+): Promise<LoggerLike> {
+  const { "log-level": chosen, "api-key": apiKey } = settings;
+  const least = chosen === "silent" ? LEVELS.length : LEVELS.indexOf(chosen);
+  const logger = await openLogger(settings, terminal);
+  return redactLogger(logger, {
+    isTold: (level) => LEVELS.indexOf(level) >= least,
+    patterns: listSecrets({ ...env, "api-key": apiKey }).map(toPattern),
+  });
+}
+
+/** What this process was given under the name of a secret. */
+function listSecrets(env: Environment): readonly string[] {
+  const names = createSecretNames([]);
+  const secrets = Object.entries(env).flatMap(([name, value = ""]) =>
+    value.length >= MIN_SECRET && !NO_SECRETS.has(name) && names.isSecret(name) ? [value] : [],
+  );
+  return [...new Set(secrets)];
+}
+
+function toPattern(text: string): RegExp {
+  return new RegExp(text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`), "g");
+}
+
+async function openLogger(
   settings: Pick<Settings, "log-level" | "log-format">,
   terminal: Terminal,
 ): Promise<LoggerLike> {
   const level = settings["log-level"];
-  if (settings["log-format"] === "plain") return createPlainLogger(level, terminal);
+  if (settings["log-format"] === "plain") return createPlainLogger(terminal);
   const { pino } = await loadPackage("pino", "to log as JSON", () => import("pino"));
   const stream = new Writable({
     decodeStrings: false,
@@ -34,12 +69,10 @@ export async function createLogger(
   return logger;
 }
 
-function createPlainLogger(chosen: Settings["log-level"], terminal: Terminal): LoggerLike {
-  const least = chosen === "silent" ? LEVELS.length : LEVELS.indexOf(chosen);
+function createPlainLogger(terminal: Terminal): LoggerLike {
   const write =
     (level: (typeof LEVELS)[number]) =>
     (fields: object, message: string): void => {
-      if (LEVELS.indexOf(level) < least) return;
       const time = new Date().toISOString().slice(11, 19);
       const parts = Object.entries(fields).flatMap(([name, value]) =>
         value === undefined || UNTOLD.has(name) ? [] : [`${name}=${showValue(value)}`],

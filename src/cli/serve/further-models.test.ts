@@ -54,7 +54,7 @@ describe("the agents of a server", () => {
   it("are of each kind for each model, and kind and model tell which", () => {
     const model = new OfflineModel();
     const named = (name: string) => ({ name, model });
-    const settings = { system: undefined, compression: false };
+    const settings = { system: undefined, compression: false, "tool-rules": [] };
     const agents = createAgents({ tools: [] }, [named("offline"), named("openai/gpt-5")], settings, () => undefined);
     expect(Object.keys(agents)).toEqual([
       "react",

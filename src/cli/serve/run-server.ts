@@ -3,17 +3,11 @@
  * It decides nothing about requests.
  */
 import { LOG_LIMITS, type SqliteLog } from "../../log/index.ts";
-import {
-  createLogObserver,
-  createPrometheusObserver,
-  type LoggerLike,
-  type PrometheusObserver,
-} from "../../observe/index.ts";
+import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
 import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
-import { isLoopback } from "../../server/guard/read-proxies.ts";
 import { readLimits } from "../../server/server-limits.ts";
 import { CliError } from "../command.ts";
 import { type Equipment, openEquipment } from "../equipment.ts";
@@ -25,8 +19,11 @@ import type { Terminal } from "../terminal.ts";
 import { chooseServedBase } from "./choose-served-base.ts";
 import { createAgents } from "./create-agents.ts";
 import { createLogger } from "./create-logger.ts";
+import { createNotifier } from "./create-notifier.ts";
+import { createReporter } from "./create-reporter.ts";
 import { describeServer } from "./describe-server.ts";
 import { openFurtherModels } from "./further-models.ts";
+import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
 import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
@@ -62,18 +59,21 @@ const HINTS: { readonly [code: string]: string } = {
 };
 
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
-  assertPrivate(values);
+  const store = values.store ?? findStore(process.env);
+  // Before anything else is opened.
+  const auth = openAuth(values, store);
   // From here on: a start that takes long, or that must not be broken off, can be told to stop too.
   using signal = waitForSignal(() => terminal.warn("stopping; once more, and it ends at once"));
-  const logger = await createLogger(values, terminal);
   await using stack = new AsyncDisposableStack();
+  stack.defer(() => auth.close());
+  for (const warning of auth.warnings) terminal.warn(warning);
+  const logger = await createLogger(values, terminal);
   const equipment = stack.use(await equip(values, (warning) => terminal.warn(cutText(warning, 500))));
   for (const warning of equipment.warnings) terminal.warn(cutText(warning, 500));
   const first = { name: formatModelName(parseModelName(values.model)), model: equipment.model };
   const further = await openFurtherModels(collectModels(values), (warning) => terminal.warn(cutText(warning, 500)));
   if (signal.isTold) return 0;
   const limits = collectLimits(values);
-  const store = values.store ?? findStore(process.env);
   const log = await openLog(store, limits);
   stack.defer(() => log.close());
   if (signal.isTold) return 0;
@@ -96,9 +96,11 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     origins: values.origins,
     hosts: values.hosts,
     trustedProxies: values["trusted-proxies"],
+    ...(auth.options === undefined ? {} : { auth: auth.options }),
     observers: [await createLogObserver({ logger }), ...(prometheus === undefined ? [] : [prometheus])],
     ...(prometheus === undefined ? {} : { meter: prometheus, register: prometheus.register }),
     onError,
+    notify: createNotifier(logger, values),
     debug: values.debug,
     images: values.images,
     runs: { maxSessions: values["max-sessions"] },
@@ -106,19 +108,12 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   });
   stack.defer(() => server.close());
   stack.use(startRetention(log, values, logger));
-  await terminal.write(describeServer({ url: server.url, store, model: values.model }, terminal));
+  await terminal.write(
+    describeServer({ url: server.url, store, model: values.model, isAsking: auth.options !== undefined }, terminal),
+  );
   await signal.first;
   await server.close();
   return 0;
-}
-
-/** Before anything is opened, and in the words of the command. */
-function assertPrivate({ host, "allow-public": allowPublic }: Settings): void {
-  if (allowPublic || host === "localhost" || isLoopback(host)) return;
-  throw new CliError(
-    `host: others can reach ${host}, and whoever does can use these agents and their tools`,
-    "add `--allow-public` if that is meant",
-  );
 }
 
 function equip(values: Settings, onWarning: (warning: string) => void): Promise<Equipment> {
@@ -154,15 +149,6 @@ function openLog(store: string, { maxBodyBytes, maxFrameBytes }: ServerLimits): 
     maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
     maxEventBytes: Math.max(LOG_LIMITS.maxEventBytes, Math.min(maxFrameBytes, LOG_LIMITS.maxBatchBytes)),
   });
-}
-
-/** Users see the id alone. */
-function createReporter(logger: LoggerLike, isDebug: boolean): (error: unknown, errorId: string) => void {
-  return (error, errorId) => {
-    const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error));
-    const why = cause instanceof Error ? { cause: cause.message } : {};
-    logger.error({ error_id: errorId, error: name, ...why, ...(isDebug ? { stack } : {}) }, message);
-  };
 }
 
 /** Nothing where prom-client is not installed. */

@@ -3,10 +3,13 @@
  * follow from it. A setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`; a switch has two flags,
  * `--debug` and `--no-debug`; a secret has none.
  */
+import { isKeysAddress } from "../../server/auth/is-keys-address.ts";
+import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/server-limits.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
+import { isToolRule } from "./collect-tool-rules.ts";
 import { listUsualModels } from "./list-usual-models.ts";
 import {
   bytes,
@@ -26,6 +29,7 @@ import {
 } from "./setting.ts";
 
 const ADDRESS = "Address";
+const ACCESS = "Who may come in";
 const STORE = "Store";
 const AGENTS = "Agents";
 const LIMITS = "Limits and times";
@@ -47,6 +51,7 @@ function isTaken(read: () => unknown): boolean {
 
 const isModel = (item: string): boolean => /^[^\s/]+(?:\/\S+)?$/.test(item);
 const isBasePath = (text: string): boolean => isTaken(() => readBasePath(text));
+const isScope = (item: string): item is Scope => SCOPES.some((scope) => scope === item);
 const isProxy = (item: string): boolean => isTaken(() => readProxies([item]));
 
 interface Closed<T> extends Setting<T> {
@@ -98,7 +103,12 @@ const amount = (what: string) => wholeNumber(what, 1);
 export const SETTINGS = {
   host: define(ADDRESS, text, "127.0.0.1", "address or name to listen on"),
   port: define(ADDRESS, wholeNumber("a port", 0, 65_535), 10_338, "port to listen on; 0 for any that is free"),
-  "allow-public": define(ADDRESS, toggle, false, "listen where others can reach it: nobody is asked who they are"),
+  "allow-public": define(
+    ADDRESS,
+    toggle,
+    false,
+    "listen where others can reach it, though nobody is asked who they are",
+  ),
   "base-path": defineOpen(
     ADDRESS,
     textOf("PATH", "a path like /agents", isBasePath),
@@ -123,8 +133,42 @@ export const SETTINGS = {
     "proxies whose X-Forwarded-* headers are believed: addresses, ranges, or loopback",
   ),
 
+  auth: define(
+    ACCESS,
+    chooseOf("auto", "on", "off"),
+    "auto",
+    "ask everybody who they are; auto: where a token was ever made, keys are named, or others can reach it",
+  ),
+  jwks: defineOpen(
+    ACCESS,
+    textOf("URL", "an https address, or an http address of this machine", isKeysAddress),
+    "where the keys are that JWT of somebody else are signed with",
+  ),
+  "jwt-issuer": defineOpen(ACCESS, text, "who issues them: their `iss`, to the letter"),
+  "jwt-audience": defineOpen(ACCESS, text, "whom they are for: their `aud`"),
+  "jwt-scopes": define(
+    ACCESS,
+    listOf(`scopes (${SCOPES.join(", ")})`, isScope),
+    [],
+    "what those may do that name none",
+  ),
+  "requests-per-minute": define(ACCESS, amount("an amount"), 600, "requests of one credential in a minute"),
+  "runs-per-minute": define(ACCESS, amount("an amount"), 60, "runs that one credential may begin in a minute"),
+  "max-runs-per-token": define(
+    ACCESS,
+    amount("an amount"),
+    20,
+    "runs of one credential at once, those that wait included",
+  ),
+  "max-streams-per-token": define(ACCESS, amount("an amount"), 100, "streams and WebSockets of one credential at once"),
+  "tokens-per-day": defineOpen(
+    ACCESS,
+    amount("an amount"),
+    "tokens of models that the runs of one credential may use up in a day of UTC (default: no limit)",
+  ),
+
   store: {
-    ...defineOpen(STORE, path, "where sessions are kept; blobs lie beside it, in FILE-blobs"),
+    ...defineOpen(STORE, path, "where sessions are kept; blobs lie beside it, in FILE-blobs, and tokens, in FILE-auth"),
     standIn: { words: "`~/.local/share/loom/loom.db`", find: findStore },
   },
   "retention-age": defineOpen(STORE, duration, "forget runs that ended longer ago than this (default: keep all)"),
@@ -156,6 +200,12 @@ export const SETTINGS = {
   compression: define(AGENTS, toggle, true, "make prompts fit the model when a conversation grows too long"),
   workspace: defineOpen(AGENTS, path, "folder whose files may be read, and with consent written"),
   mcp: defineOpen(AGENTS, path, "MCP servers to use, as `mcpServers` in a JSON file"),
+  "tool-rules": define(
+    AGENTS,
+    listOf("rules like write_file=ask or react:http_fetch=deny", isToolRule),
+    [],
+    "what agents may do with tools, as write_file=ask,http_fetch=deny; * is for the others, react: before it for one agent",
+  ),
   "allow-fetch": define(AGENTS, toggle, false, "let agents fetch public web pages"),
   kb: {
     ...defineOpen(AGENTS, pathOrNone, "knowledge base to search, or none"),

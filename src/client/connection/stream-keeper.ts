@@ -221,7 +221,9 @@ export class StreamKeeper {
     const { code, message, details } = refusal;
     const reason = { code, message };
     if (isPassingRefusal(refusal, this.#hasWorked)) {
-      await this.#waitAfter({ code: "connection_lost", message }, {});
+      const retryAfterMs = details?.["retry_after_ms"];
+      const wait = typeof retryAfterMs === "number" ? { retryAfterMs } : {};
+      await this.#waitAfter({ code: "connection_lost", message }, wait);
       return;
     }
     if (code === "unknown_session" && this.#events.expectsSession()) {

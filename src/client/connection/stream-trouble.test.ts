@@ -7,19 +7,35 @@ import type { StreamOutcome } from "../transport.ts";
 const FOREIGN: StreamOutcome = { kind: "refused", code: "connection_refused", message: "404", isForeign: true };
 
 describe("a refusal", () => {
-  it.each(["store_busy", "store_failed", "internal_error", "backlog_full"] as const)(
-    "that passes is waited for, within limits: %s",
-    async (code) => {
-      const it = begin({ reconnect: { maxAttempts: 2 } });
-      it.transport.last.give(1, 2);
-      expect((await lose(it, refused(code))).request.from).toEqual({ after: "c2" });
-      it.transport.last.give(3);
-      for (let round = 0; round < 3; round++) await lose(it, refused(code));
-      expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "reconnect_limit" } });
-      expect(it.transport.opens).toHaveLength(4);
-      expect(it.track.restarts).toBe(0);
-    },
-  );
+  it.each([
+    "store_busy",
+    "store_failed",
+    "internal_error",
+    "backlog_full",
+    "rate_limited",
+    "too_many_streams",
+  ] as const)("that passes is waited for, within limits: %s", async (code) => {
+    const it = begin({ reconnect: { maxAttempts: 2 } });
+    it.transport.last.give(1, 2);
+    expect((await lose(it, refused(code))).request.from).toEqual({ after: "c2" });
+    it.transport.last.give(3);
+    for (let round = 0; round < 3; round++) await lose(it, refused(code));
+    expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "reconnect_limit" } });
+    expect(it.transport.opens).toHaveLength(4);
+    expect(it.track.restarts).toBe(0);
+  });
+
+  it("that says when it passes is waited for as long", async () => {
+    const it = begin();
+    it.transport.last.give(1);
+    const outcome = { ...refused("rate_limited"), details: { retry_after_ms: 4000 } } as StreamOutcome;
+    await it.transport.last.end(outcome);
+    await it.clock.advance(3999);
+    expect(it.transport.opens).toHaveLength(1);
+    await it.clock.advance(1);
+    expect(it.transport.opens).toHaveLength(2);
+    it.connection.close();
+  });
 
   it("by a stranger is believed on first contact", async () => {
     const it = begin();

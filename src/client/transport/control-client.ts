@@ -26,6 +26,7 @@ import type {
   ClientCommand,
   CommandOutcome,
   FrameSink,
+  Refusal,
   SinkFault,
   StreamOutcome,
   StreamRequest,
@@ -201,9 +202,10 @@ export class ControlClient {
     this.#tellAlive(0);
   }
 
-  /** The link broke: whether commands arrived is not known. */
-  lose(message: string): void {
-    this.#endAll({ kind: "lost", message }, loseCommand(message));
+  /** The link broke: whether commands arrived is not known. With a refusal: whatever is asked again is refused. */
+  lose(why: string | Refusal): void {
+    if (typeof why === "string") this.#endAll({ kind: "lost", message: why }, loseCommand(why));
+    else this.#endAll(why, why);
   }
 
   /** The link is no longer wanted. */

@@ -8,7 +8,7 @@
  */
 import type { DialectName } from "../../dialects/index.ts";
 import { encodeControl } from "../../protocol/control/index.ts";
-import type { SinkFault, Transport } from "../transport.ts";
+import type { Refusal, SinkFault, Transport } from "../transport.ts";
 import { COMMAND_TIMEOUT_MS, MAX_COMMAND_LENGTH } from "./command-frames.ts";
 import { ControlClient } from "./control-client.ts";
 import { CLOSED, refuse } from "./refusal.ts";
@@ -18,7 +18,8 @@ export interface LinkEvents {
   receive(text: string): void;
   /** A message that could not even be looked at, and how it began, where that is known. */
   fault(reason: SinkFault, detail: string, head?: string): void;
-  lost(message: string): void;
+  /** With a refusal: it was ended for good, and so is everything on it. */
+  lost(why: string | Refusal): void;
 }
 
 export interface Link {
@@ -144,7 +145,7 @@ class Line {
       fault: (reason, detail, head) => {
         if (this.#hear()) this.client.fault(reason, detail, head);
       },
-      lost: (message) => this.#lose(message),
+      lost: (why) => this.#lose(why),
     });
     // It may have been lost while it was dialled.
     if (this.#isGone) link.close();
@@ -157,10 +158,10 @@ class Line {
     this.client.close();
   }
 
-  #lose(message: string): void {
+  #lose(why: string | Refusal): void {
     if (this.#isGone) return;
     this.#leave();
-    this.client.lose(message);
+    this.client.lose(why);
   }
 
   /** First of all nobody may find it any more: who is told of the loss may ask again at once. */

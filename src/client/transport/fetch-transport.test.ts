@@ -354,8 +354,12 @@ describe("commands", () => {
     const refused = { kind: "refused", code: "unknown_run" satisfies ErrorCode, message: "no such run" };
     expect((await send(json(refusal, 404))).outcome).toEqual(refused);
     expect((await send(json(refusal, 503))).outcome).toEqual(refused);
-    const { outcome } = await send(json({ code: "invalid_command", message: "no" }, 400));
-    expect(outcome).toEqual({ kind: "refused", code: "invalid_command", message: "no" });
+    const problems = { invalid_command: 400, unauthorized: 401, spend_exceeded: 429, internal_error: 500 };
+    for (const [code, status] of Object.entries(problems)) {
+      const problem = { type: `urn:loom:problem:${code}`, title: "No", status, code, detail: "no", id: "x" };
+      const { outcome } = await send(json(problem, status));
+      expect(outcome).toEqual({ kind: "refused", code, message: "no" });
+    }
   });
 
   it.each([

@@ -32,6 +32,7 @@ import {
 } from "./command-frames.ts";
 import { isPassing, readMediaType, readRetryAfter, readText } from "./http-answer.ts";
 import { CLOSED, parseJson, readRefusal, refuse, refuseForeign } from "./refusal.ts";
+import { type Token, writeBearer } from "./token.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface FetchTransportOptions {
@@ -41,8 +42,10 @@ export interface FetchTransportOptions {
   readonly framing?: Framing;
   /** In place of the global one. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** Asked before every request, so that a token may change. */
+  /** Asked before every request. */
   readonly headers?: () => HeadersInit | Promise<HeadersInit>;
+  /** What the client is known by, as `Authorization`. */
+  readonly token?: Token;
   readonly credentials?: RequestCredentials;
   /** The longest frame; a longer one is a fault. 8 MiB unless told otherwise. */
   readonly maxLineBytes?: number;
@@ -65,7 +68,7 @@ const FRAMINGS: { readonly [F in Framing]: { readonly accept: string; readonly m
 };
 
 export function createFetchTransport(options: FetchTransportOptions): Transport {
-  const { framing = "sse", fetch: send = (request) => fetch(request), headers, credentials } = options;
+  const { framing = "sse", fetch: send = (request) => fetch(request), headers, token, credentials } = options;
   const { commandTimeoutMs = COMMAND_TIMEOUT_MS, maxCommandLength = MAX_COMMAND_LENGTH, maxLineBytes } = options;
   const limits = maxLineBytes === undefined ? {} : { maxLineBytes };
   const createDecoder = (): FrameDecoder =>
@@ -131,9 +134,11 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     if (body === undefined) return loseCommand(`${what}, and broke off`, readRetryAfter(response.headers, Date.now()));
     const answer = decodeDown(body);
     if (answer.ok && (answer.frame.type === "ack" || answer.frame.type === "refusal")) return readAnswer(answer.frame);
-    if (response.ok || isPassing(response.status))
-      return loseCommand(`${what}, which says nothing of the command`, readRetryAfter(response.headers, Date.now()));
-    return readRefusal(parseJson(body), what);
+    const refusal = readRefusal(parseJson(body), what);
+    // What our server says is said of the command, but for what it says of itself: later.
+    const isLater = refusal.isForeign === true ? isPassing(response.status) : response.status === 503;
+    if (!response.ok && !isLater) return refusal;
+    return loseCommand(`${what}, which says nothing of the command`, readRetryAfter(response.headers, Date.now()));
   }
 
   /** A response, or why there is none. */
@@ -144,17 +149,20 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     signal: AbortSignal,
   ): Promise<Response | Extract<StreamOutcome, { kind: "lost" }> | Refusal> {
     let given: HeadersInit | undefined;
+    let bearer: string | Refusal | undefined;
     try {
       given = await headers?.();
+      if (token !== undefined) bearer = await writeBearer(token);
     } catch (error) {
       // They may have had to be fetched, too.
       return { kind: "lost", message: messageOf(error) };
     }
+    if (typeof bearer === "object") return bearer;
+    const contentType = init.body === undefined ? undefined : "application/json";
+    const own = collectHeaders(given, { accept, authorization: bearer, "content-type": contentType });
+    if (own === undefined) return refuse("connection_refused", "no request could be made: a header cannot be sent");
     let prepared: Request;
     try {
-      const own = new Headers(given);
-      own.set("accept", accept);
-      if (init.body !== undefined) own.set("content-type", "application/json");
       prepared = new Request(url, {
         ...init,
         headers: own,
@@ -174,6 +182,20 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
 }
 
 const ABORTED: StreamOutcome = { kind: "aborted" };
+
+/** Undefined where one of them is none: what is said of that has its value in it, which may be a secret. */
+function collectHeaders(
+  given: HeadersInit | undefined,
+  own: { readonly [name: string]: string | undefined },
+): Headers | undefined {
+  try {
+    const headers = new Headers(given);
+    for (const [name, value] of Object.entries(own)) if (value !== undefined) headers.set(name, value);
+    return headers;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Undefined where the name cannot stand in an address: not even encoded are dots more than dots. */
 function sessionPath(session: string): string | undefined {

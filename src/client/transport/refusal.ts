@@ -16,10 +16,13 @@ export function refuseForeign(message: string): Refusal {
   return { ...refuse("connection_refused", message), isForeign: true };
 }
 
-/** From `{code, message, details}`; `fallback` says what happened where that is not there. */
+/**
+ * From a control frame, `{code, message, details}`, or a problem over HTTP, where `message` is called `detail`; `fallback`
+ * says what happened where there is neither.
+ */
 export function readRefusal(body: unknown, fallback: string): Refusal {
   if (!isJsonObject(body)) return refuseForeign(fallback);
-  const { code, message, details } = body;
+  const { code, detail, message = detail, details } = body;
   const words = typeof message === "string" && message !== "" ? message : fallback;
   if (typeof code !== "string") return refuseForeign(words);
   return refuse(

@@ -2,12 +2,22 @@
  * The control protocol over a WebSocket: `WS /v1/ws`, shared by everything that goes through the transport. It knows
  * sockets and nothing of what is said over them.
  */
-import type { Transport } from "../transport.ts";
+import type { Refusal, Transport } from "../transport.ts";
+import { askAccess } from "./ask-access.ts";
 import { type ControlOptions, createControlTransport, type Link, type LinkEvents } from "./control-transport.ts";
+import { fetchTicket } from "./fetch-ticket.ts";
+import { readRefusal } from "./refusal.ts";
+import type { Token } from "./token.ts";
 
 export interface WebSocketTransportOptions extends ControlOptions {
-  /** The address of the socket. A function is asked for each socket, for tickets that are good for one. */
+  /** The address of the socket. A function is asked for each socket. */
   readonly url: string | (() => string | Promise<string>);
+  /** What the client is known by: a ticket is fetched with it for each socket, from `auth/tickets` beside the socket. */
+  readonly token?: Token;
+  /** The page has signed in, and its cookie lets it in: of a socket that does not open, `auth` beside it is asked why. */
+  readonly usesCookie?: boolean;
+  /** In place of the global one, for tickets and for `auth`. */
+  readonly fetch?: (request: Request) => Promise<Response>;
   /** In place of the global one. */
   readonly WebSocket?: SocketConstructor;
   readonly protocols?: readonly string[];
@@ -33,6 +43,8 @@ export type SocketConstructor = new (url: string, protocols?: string[]) => Socke
 const DEFAULT_MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** As much of a message that is too long is told, so that the stream it was for can be found. */
 const HEAD_LENGTH = 2000;
+/** RFC 6455: what was asked is against the rules, and will be if it is asked again. */
+const NOT_ALLOWED = 1008;
 
 export function createWebSocketTransport(options: WebSocketTransportOptions): Transport {
   return createControlTransport((events) => new SocketLink(options, events), options);
@@ -44,6 +56,7 @@ class SocketLink implements Link {
   readonly #maxBytes: number;
   /** What was said before the socket was open. Each is of a stream or a command, whose numbers are limited. */
   #early: string[] | undefined = [];
+  readonly #closing = new AbortController();
   #socket: SocketLike | undefined;
   #isOver = false;
   #timer: ReturnType<typeof setTimeout>;
@@ -66,6 +79,7 @@ class SocketLink implements Link {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
+    this.#closing.abort();
     // A peer that is gone would keep a polite goodbye waiting, and the process with it.
     if (typeof this.#socket?.terminate === "function") this.#socket.terminate();
     else this.#socket?.close();
@@ -73,8 +87,16 @@ class SocketLink implements Link {
 
   async #connect(): Promise<void> {
     try {
-      const { url, protocols } = this.#options;
-      const address = typeof url === "string" ? url : await url();
+      const { url, protocols, token, usesCookie, fetch: ask = (request) => fetch(request) } = this.#options;
+      let address = typeof url === "string" ? url : await url();
+      if (token !== undefined) {
+        const found = await fetchTicket(address, { token, fetch: ask, signal: this.#closing.signal });
+        if ("kind" in found) {
+          this.#lose(found.kind === "lost" ? found.message : found);
+          return;
+        }
+        address = found.url;
+      }
       if (this.#isOver) return;
       const Socket: SocketConstructor = this.#options.WebSocket ?? globalThis.WebSocket;
       const socket = protocols === undefined ? new Socket(address) : new Socket(address, [...protocols]);
@@ -84,7 +106,12 @@ class SocketLink implements Link {
       // The event tells nothing; the close that follows it does.
       socket.addEventListener("error", () => undefined);
       socket.addEventListener("close", ({ code, reason }) => {
-        this.#lose(`the socket was closed with ${code}${reason === "" ? "" : `: ${reason}`}`);
+        const what = `the socket was closed with ${code}${reason === "" ? "" : `: ${reason}`}`;
+        // A token may have changed: whoever asks for the next ticket is told whether it is good.
+        const isMeant = code === NOT_ALLOWED && token === undefined;
+        if (isMeant) this.#lose(readRefusal({ code: reason.split(" ", 1)[0], message: what }, what));
+        else if (usesCookie !== true || this.#early === undefined || this.#isOver) this.#lose(what);
+        else void askAccess(address, ask, this.#closing.signal).then((refusal) => this.#lose(refusal ?? what));
       });
     } catch (error) {
       this.#lose(error instanceof Error ? error.message : String(error));
@@ -123,9 +150,9 @@ class SocketLink implements Link {
     return text.length > this.#maxBytes || new TextEncoder().encode(text).length > this.#maxBytes;
   }
 
-  #lose(message: string): void {
+  #lose(why: string | Refusal): void {
     if (this.#isOver) return;
     this.close();
-    this.#events.lost(message);
+    this.#events.lost(why);
   }
 }

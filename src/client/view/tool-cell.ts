@@ -88,12 +88,15 @@ export class ToolCell implements PartCell {
     const isOpen = status === "streaming" || status === "ready";
     switch (event.type) {
       case "tool_approval": {
-        const { arguments: given, expires_at } = event;
+        const { arguments: given, expires_at, digest } = event;
         // Some wires show a call only when it starts, and so ask first.
         if (!this.isCalled) this.#settleArguments(given, undefined);
         this.#set({
           status: isOpen ? "awaiting_approval" : undefined,
-          approval: withFields<ApprovalView>({ decision: "pending", arguments: given }, { expiresAt: expires_at }),
+          approval: withFields<ApprovalView>(
+            { decision: "pending", arguments: given },
+            { expiresAt: expires_at, digest },
+          ),
         });
         return;
       }

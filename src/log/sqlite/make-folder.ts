@@ -5,8 +5,8 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** The topmost folder that was made; undefined where all were there. */
-export function makeFolder(folder: string): string | undefined {
+/** The topmost folder that was made; undefined where all were there. `mode` is of those that are made. */
+export function makeFolder(folder: string, mode?: number): string | undefined {
   const missing: string[] = [];
   for (let path = resolve(folder); !isFolder(path); path = dirname(path)) {
     missing.push(path);
@@ -14,7 +14,7 @@ export function makeFolder(folder: string): string | undefined {
   }
   for (const path of missing.toReversed()) {
     try {
-      mkdirSync(path);
+      mkdirSync(path, mode);
     } catch (error) {
       // Somebody else may have been quicker.
       if (!isFolder(path)) throw error;

@@ -23,6 +23,8 @@ export type Operation =
       readonly do: "create";
       readonly sessionId: string;
       readonly title: string | undefined;
+      /** Undefined where any will do for one that is there. */
+      readonly owner: string | undefined;
       readonly firstId: number;
       readonly graceMs: number;
       readonly now: number;

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/index.ts";
-import { assertPosition, boundList, boundPage, unknownPlace, unknownSession } from "../rules.ts";
+import { assertOwner, assertPosition, boundList, boundPage, unknownPlace, unknownSession } from "../rules.ts";
 import { isHolderGone } from "../holder.ts";
 import type {
   CommandState,
@@ -12,6 +12,7 @@ import type {
   Landmark,
   LandmarkKind,
   ListOptions,
+  ListSessionsOptions,
   LogLimits,
   ReadOptions,
   RunInfo,
@@ -47,7 +48,7 @@ const STATEMENTS = {
 const FAR = Number.MAX_SAFE_INTEGER;
 /** Beyond the key of any session, and still a key. */
 const MAX_KEY = 2 ** 31;
-/** Places of a session that is found already, before the index is asked anew. */
+/** Places nobody wants, before the index is asked anew; twice as many each time. */
 const MAX_PASSED = 500;
 
 interface Open {
@@ -139,20 +140,20 @@ export class Reader {
     });
   }
 
-  listSessions({ limit, after }: ListOptions): readonly SessionInfo[] {
+  listSessions({ limit, after, owner }: ListSessionsOptions): readonly SessionInfo[] {
+    assertOwner(owner);
     return this.#read(({ sessions, records }) => {
-      const before = after === undefined ? FAR : sessions.find(after)?.key;
-      if (before === undefined) throw unknownPlace(after ?? "");
-      return sessions.list(before, boundList(limit)).map((row) => this.#describe(records, row));
+      const before = after === undefined ? FAR : findPlace(sessions, after, owner);
+      return sessions.list(before, boundList(limit), owner).map((row) => this.#describe(records, row));
     });
   }
 
-  searchSessions({ query, limit, after }: SearchOptions): readonly FoundSession[] {
+  searchSessions({ query, limit, after, owner }: SearchOptions): readonly FoundSession[] {
+    assertOwner(owner);
     return this.#read((open) => {
-      const before = after === undefined ? MAX_KEY : open.sessions.find(after)?.key;
-      if (before === undefined) throw unknownPlace(after ?? "");
+      const before = after === undefined ? MAX_KEY : findPlace(open.sessions, after, owner);
       const found: FoundSession[] = [];
-      for (const { row, match } of findAll(open, readQuery(query), before)) {
+      for (const { row, match } of findAll(open, readQuery(query), before, owner)) {
         found.push({ ...this.#describe(open.records, row), match });
         if (found.length >= boundList(limit)) break;
       }
@@ -235,7 +236,7 @@ export class Reader {
   }
 
   #describe(records: Records, row: SessionRow): SessionInfo {
-    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch } = row;
+    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
     const last = records.findLast(row);
     return {
       sessionId: sessionId ?? "",
@@ -248,6 +249,7 @@ export class Reader {
       bytes: last.pos - basePos,
       epoch,
       holder: this.#holderOf(row),
+      owner,
     };
   }
 
@@ -261,31 +263,52 @@ export class Reader {
   }
 }
 
-/** Those made before this key that have what is asked for, newest first, and where they have it; each of them once. */
+/** The key of the session that a list goes on after; it must be in that list. */
+function findPlace(sessions: SessionRows, after: string, owner: string | undefined): number {
+  const row = sessions.find(after);
+  if (row === undefined || (owner !== undefined && owner !== row.owner)) throw unknownPlace(after);
+  return row.key;
+}
+
+/**
+ * Those made before this key that have what is asked for, newest first, and where they have it; each of them once. Where
+ * an owner is named, it goes from one of theirs to the next, past all that others have in between.
+ */
 function* findAll(
   { sessions, records, said }: Open,
   phrases: readonly Phrase[],
   before: number,
+  owner: string | undefined,
 ): Generator<{ readonly row: SessionRow; readonly match: SearchMatch }> {
   if (phrases.length === 0) return;
   let past = before;
   let passed = 0;
+  let patience = MAX_PASSED;
   // Asking anew for every session would have the index find everything as often; passing over all that a long session
-  // has more would have it find what nobody wants.
-  do {
+  // or another owner has more would have it find what nobody wants.
+  for (; ; patience *= 2) {
     passed = 0;
     for (const { session, eventId } of said.find(phrases, past)) {
-      if (session >= past && ++passed > MAX_PASSED) break;
+      if (session >= past && ++passed > patience) break;
       if (session >= past) continue;
+      if (owner !== undefined) {
+        const latest = sessions.findLatestOwned(owner, session + 1);
+        if (latest === undefined) return;
+        past = latest + 1;
+        if (session >= past) continue;
+      }
       const row = sessions.findByKey(session);
       // Deleted or cut, and not yet swept.
       if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
+      // The index of owners has no seal, the row has.
+      if (owner !== undefined && owner !== row.owner) continue;
       const match = findMatch(row, eventId, phrases, records);
       if (match === undefined) continue;
       past = session;
       yield { row, match };
     }
-  } while (passed > MAX_PASSED);
+    if (passed <= patience) return;
+  }
 }
 
 function findMatch(

@@ -57,6 +57,12 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
 const plain = (answers: ReadonlyMap<string, Answer>): unknown =>
   JSON.parse(JSON.stringify(Object.fromEntries(answers)));
 
+/** Sessions had no owner when the fixture was made: they are of this machine. */
+function giveOwner(_key: string, value: unknown): unknown {
+  const isSession = typeof value === "object" && value !== null && "incarnation" in value;
+  return isSession ? { ...value, owner: "local" } : value;
+}
+
 /** Run with LOOM_FIXTURE=write when there is a version that no fixture has. */
 async function writeFixture(): Promise<void> {
   const path = join(folder, "fixture.db");
@@ -93,7 +99,7 @@ describe("a store of version 1", () => {
 
   it("opens, and says what it said when it was made", async () => {
     const answers = await withLog(copyStore(), askEverything);
-    expect(plain(answers)).toEqual(JSON.parse(readFileSync(ANSWERS, "utf8")));
+    expect(plain(answers)).toEqual(JSON.parse(readFileSync(ANSWERS, "utf8"), giveOwner));
     // The file of answers is checked in too: it must not have been made from a store that says nothing.
     expect(answers.get("long: records")).toMatchObject({ value: expect.any(Array) as unknown });
     expect(answers.get("new: session")).toMatchObject({ value: { firstId: 21, lastId: 30, title: "A title, 标题" } });
@@ -154,7 +160,8 @@ describe("a store of version 3", () => {
     });
     await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
     withDatabase(path, (db) => {
-      db.exec("DROP TABLE said; PRAGMA user_version = 3");
+      db.exec("DROP TABLE said; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner");
+      db.exec("PRAGMA user_version = 3");
       // As damaged as this one may be, it has to be opened before anybody can be told.
       db.exec("INSERT INTO recent SELECT pk + 1000, session, 1, pos, crc, text FROM recent WHERE id = 6 LIMIT 1");
       expect(db.prepare("SELECT count(*) AS n FROM recent WHERE pk > 1000").get()).toEqual({ n: 1 });
@@ -167,6 +174,41 @@ describe("a store of version 3", () => {
       expect(await search("返事")).toEqual(["old answer"]);
       expect(await search("early")).toEqual(["old message"]);
       expect([await search("gone"), await search("deleted")]).toEqual([[], []]);
+    });
+  });
+});
+
+describe("a store of version 4", () => {
+  /** What was in the fixture, as version 4 has it. */
+  function makeStore(spoil = ""): string {
+    const path = copyStore();
+    withDatabase(path, (db) => {
+      migrate(db, MIGRATIONS.slice(0, 4));
+      expect(readPragma(db, "user_version")).toBe(4);
+      db.exec(spoil);
+    });
+    return path;
+  }
+
+  it("has sessions of this machine, and takes those of others", async () => {
+    await withLog(makeStore(), async (log) => {
+      const all = await log.listSessions();
+      expect(all.map(({ owner }) => owner)).toEqual(Array.from({ length: 5 }, () => "local"));
+      expect(await log.listSessions({ owner: "local" })).toEqual(all);
+      expect(await log.searchSessions({ query: "标题", owner: "local" })).toMatchObject([{ sessionId: "new" }]);
+      await log.createSession("hers", { owner: "alice", title: "标题" });
+      expect(await log.listSessions({ owner: "alice" })).toMatchObject([{ sessionId: "hers" }]);
+      expect(await log.listSessions({ owner: "local" })).toEqual(all);
+      // The seals that were there are those of today, also once a row is written anew.
+      await log.renameSession("empty", "something");
+      expect(await log.getSession("empty")).toMatchObject({ title: "something", owner: "local" });
+    });
+  });
+
+  it("that is damaged is not made whole by it", async () => {
+    await withLog(makeStore("UPDATE sessions SET title = 'x' WHERE session_id = 'empty'"), async (log) => {
+      await expect(log.getSession("empty")).rejects.toMatchObject({ code: "store_corrupt" });
+      expect((await log.getSession("new"))?.owner).toBe("local");
     });
   });
 });

@@ -154,8 +154,19 @@ INSERT OR REPLACE INTO said (rowid, words)
     WHERE (one.value ->> 0) BETWEEN sessions.first_id AND 0x3ffffff;
 `;
 
+/**
+ * Whose a session is: all there were before are of this machine. Seals cover the owner without any row being sealed anew:
+ * `local` adds nothing to what is sealed and any other owner one value more, so a row that goes from one owner to another
+ * on disk, to or from `local` too, does not fit its seal. A damaged row stays one that way. The index has the keys of an
+ * owner's sessions in their order, and loses those that are deleted.
+ */
+const VERSION_5 = `
+ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
+CREATE INDEX sessions_by_owner ON sessions (owner) WHERE session_id IS NOT NULL;
+`;
+
 /** What makes version n + 1 out of version n. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /** Brings a store up to date, in one transaction; throws `store_newer` or `store_corrupt` and changes nothing. */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {

@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
+import { LOCAL_OWNER } from "../rules.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import { assertSeal, sealOf } from "./seal.ts";
 
@@ -14,6 +15,7 @@ export interface SessionRow {
   readonly incarnation: string;
   readonly title: string | null;
   readonly createdAt: number;
+  readonly owner: string;
   readonly updatedAt: number;
   readonly firstId: number;
   /** Bytes that lie before `firstId`. */
@@ -25,16 +27,20 @@ export interface SessionRow {
 
 type SealedSession = SessionRow & { readonly seal: number };
 
-const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS createdAt, updated_at AS updatedAt,
+const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS createdAt, owner, updated_at AS updatedAt,
   first_id AS firstId, base_pos AS basePos, epoch, holder, expires_at AS expiresAt, seal`;
 
 const STATEMENTS = {
   find: `SELECT ${COLUMNS} FROM sessions WHERE session_id = ?`,
   findByKey: `SELECT ${COLUMNS} FROM sessions WHERE key = ?`,
   list: `SELECT ${COLUMNS} FROM sessions WHERE session_id IS NOT NULL AND key < ? ORDER BY key DESC LIMIT ?`,
+  listOwned: `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_by_owner
+    WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT ?`,
+  latestOwned: `SELECT key FROM sessions INDEXED BY sessions_by_owner
+    WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT 1`,
   nextKey: "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0) + 1 AS key",
   insert: `INSERT INTO sessions (session_id, title, updated_at, first_id, base_pos, epoch, holder, expires_at, seal, key,
-    incarnation, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   update: `UPDATE sessions SET session_id = ?, title = ?, updated_at = ?, first_id = ?, base_pos = ?, epoch = ?,
     holder = ?, expires_at = ?, seal = ? WHERE key = ?`,
   lastEpoch: "SELECT epoch, seal FROM buried",
@@ -60,14 +66,28 @@ export class SessionRows {
     return row === undefined ? undefined : prove(row);
   }
 
-  /** Those made before the one with this key, newest first. */
-  list(before: number, limit: number): readonly SessionRow[] {
-    return (this.#sql.list.all(before, limit) as unknown as SealedSession[]).map(prove);
+  /** Those made before the one with this key, newest first; of one owner, or of everybody. */
+  list(before: number, limit: number, owner?: string): readonly SessionRow[] {
+    const { list, listOwned } = this.#sql;
+    const rows = owner === undefined ? list.all(before, limit) : listOwned.all(owner, before, limit);
+    return (rows as unknown as SealedSession[]).map((sealed) => {
+      const row = prove(sealed);
+      // The index has no seal. An owner that SQLite takes from there does not fit that of the row; one it takes from the
+      // row may be another than was asked for.
+      if (owner === undefined || row.owner === owner) return row;
+      throw new LoomError("store_corrupt", "what the store says of who owns which session is damaged");
+    });
+  }
+
+  /** The key of the latest session of an owner that was made before the one with this key. */
+  findLatestOwned(owner: string, before: number): number | undefined {
+    return (this.#sql.latestOwned.get(owner, before) as { key: number } | undefined)?.key;
   }
 
   create(fresh: Omit<SessionRow, "key">): SessionRow {
     const row = { ...fresh, key: (this.#sql.nextKey.get() as { key: number }).key };
-    this.#sql.insert.run(...changeable(row), sealOf(valuesOf(row)), row.key, row.incarnation, row.createdAt);
+    const { key, incarnation, createdAt, owner } = row;
+    this.#sql.insert.run(...changeable(row), sealOf(valuesOf(row)), key, incarnation, createdAt, owner);
     return row;
   }
 
@@ -108,8 +128,10 @@ function changeable(row: SessionRow): (string | number | null)[] {
   return [sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt];
 }
 
+/** The owner that every older row has is not written out, so that its seal is still right; see `VERSION_5`. */
 function valuesOf(row: SessionRow): (string | number | null)[] {
-  return [row.key, row.incarnation, row.createdAt, ...changeable(row)];
+  const owner = row.owner === LOCAL_OWNER ? [] : [row.owner];
+  return [row.key, row.incarnation, row.createdAt, ...changeable(row), ...owner];
 }
 
 function prove({ seal, ...row }: SealedSession): SessionRow {

@@ -20,6 +20,7 @@ import {
   type LandmarkKind,
   type Lease,
   type ListOptions,
+  type ListSessionsOptions,
   LOG_LIMITS,
   type Log,
   type LogLimits,
@@ -37,6 +38,7 @@ import {
   assertCommand,
   assertFirstId,
   assertName,
+  assertOwner,
   assertTerm,
   assertText,
   assertTitle,
@@ -128,11 +130,12 @@ class SqliteLog implements Log {
   }
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
-    const { title, firstId = 1, entries, graceMs = 0 } = options;
+    const { title, owner, firstId = 1, entries, graceMs = 0 } = options;
     assertTerm(graceMs);
     assertName("session", sessionId);
     assertFirstId(firstId);
     assertTitle(title);
+    assertOwner(owner);
     if (entries !== undefined) assertFirstEntries(sessionId, firstId, entries, this.limits);
     const records =
       entries === undefined
@@ -142,7 +145,7 @@ class SqliteLog implements Log {
             text: entries.map(({ text }) => text).join("\n"),
             changes: findIndexChanges(entries),
           };
-    await this.#write({ do: "create", sessionId, title, firstId, graceMs, now: this.#now(), records });
+    await this.#write({ do: "create", sessionId, title, owner, firstId, graceMs, now: this.#now(), records });
     if (records !== undefined) this.#feed.hint(sessionId);
     return this.#describe(sessionId);
   }
@@ -151,7 +154,7 @@ class SqliteLog implements Log {
     return this.#openReader().findSession(sessionId);
   }
 
-  async listSessions(options: ListOptions = {}): Promise<readonly SessionInfo[]> {
+  async listSessions(options: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
     return this.#openReader().listSessions(options);
   }
 

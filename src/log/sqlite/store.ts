@@ -10,7 +10,7 @@ import { LoomError } from "../../protocol/loom-error.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { CommandOutcome, Lease } from "../log.ts";
-import { fenced, isSameOutcome, leaseHeld, sessionExists } from "../rules.ts";
+import { fenced, isSameOutcome, leaseHeld, LOCAL_OWNER, sessionExists } from "../rules.ts";
 import { Compactor } from "./compact.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import { type Head, Heads } from "./heads.ts";
@@ -236,14 +236,16 @@ export class Store {
   }
 
   #open(sessionId: string, fresh: Partial<Of<"create">> & { readonly now: number }): Head {
+    const { title, owner, firstId = 1, graceMs = 0, now } = fresh;
     const known = this.#heads.find(sessionId);
+    if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
-    const { title, firstId = 1, graceMs = 0, now } = fresh;
     const { key } = this.#sessions.create({
       sessionId,
       incarnation: randomUUID(),
       title: title ?? null,
       createdAt: now,
+      owner: owner ?? LOCAL_OWNER,
       updatedAt: now,
       firstId,
       basePos: 0,

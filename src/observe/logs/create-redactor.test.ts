@@ -49,6 +49,11 @@ describe("a text", () => {
       String.raw`{"body":"{\"name\":\"token\",\"value\":[redacted]}"}`,
     ],
     ["note: password=hunter2", "note: password=[redacted]"],
+    ["token loom_tok_0a1b2c3d4e5f_Zm9v-YmFy_x is known", "token [redacted] is known"],
+    ["loom-session-10338=loom_ses_0a1b2c3d4e5f_Zm9v; x", "loom-session-10338=[redacted]; x"],
+    ["GET /v1/ws?ticket=loom_tkt_0a1b_x&after=1", "GET /v1/ws?ticket=[redacted]&after=1"],
+    ["GET /v1/ws?after=1&ticket=guess HTTP/1.1", "GET /v1/ws?after=1&ticket=[redacted] HTTP/1.1"],
+    ["http://h/#share=loom_shr_0a1b_x then", "http://h/#share=[redacted] then"],
     ["我的密码是hunter2。", "我的密码是[redacted]。"],
   ])("loses what is secret in it: %s", (text, safe) => {
     expect(clean(text)).toBe(safe);

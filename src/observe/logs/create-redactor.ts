@@ -47,6 +47,9 @@ const VALUE_KEYS: ReadonlySet<string> = new Set(["value", "values", "val", "cont
 
 const LOOKS_SECRET: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,32}PRIVATE KEY-----|$)/g,
+  // Those of a server of ours, and what stands in its addresses for one.
+  /loom_(?:tok|shr|ses|tkt)_[A-Za-z0-9_-]*/gi,
+  /(?<=[?&#;](?:ticket|share|access_token)=)[^\s&#"'<>]+/gi,
   // Who asks, in an address: up to the last @ before the path.
   /(?<=:\/\/)[^\s/"]{1,512}(?=@)/g,
   /(?<=\b(?:bearer|basic|digest|negotiate)\s{1,8})[^\s"',;]{4,}/gi,

@@ -122,6 +122,11 @@ export const UP_FRAMES = {
     run_id: optional(string, "Id of the run; the live one when absent", "运行 ID；缺省为当前运行"),
     decision: required(oneOf("approved", "rejected"), "The answer", "决定"),
     arguments: optional(map, "The arguments to call it with, where the user has edited them", "用户修改后的参数"),
+    digest: optional(
+      string,
+      "That of the question the user has seen; `approval_mismatch` where it is another",
+      "用户所见提问的 digest；不符时以 approval_mismatch 拒绝",
+    ),
     reason: optional(string, "Why", "原因"),
   }),
   todo: frame("Changes an item of a to-do list", "修改待办条目", {

@@ -94,6 +94,8 @@ export interface ApproveControl {
   readonly decision: "approved" | "rejected";
   /** The arguments to call it with, where the user has edited them */
   readonly arguments?: JsonObject;
+  /** That of the question the user has seen; `approval_mismatch` where it is another */
+  readonly digest?: string;
   /** Why */
   readonly reason?: string;
 }
@@ -149,7 +151,7 @@ export const UP_FRAME_FORMS = {
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
   "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s}",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
-  "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m reason?s",
+  "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "todo": "`WS /v1/ws`#session:s list_id:s item_id:s completed?b text?s",
   "ping": "`WS /v1/ws`#id?s",
 };

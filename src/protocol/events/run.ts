@@ -51,6 +51,16 @@ export const run_start = defineEvent({
       "Files that came with the message, by reference",
       "随消息附上的文件（按引用）",
     ),
+    actor: additional(
+      string,
+      "Who asked for the run, e.g. token:k3x9; never a secret",
+      "发起者，如 token:k3x9；绝非密钥",
+    ),
+    tool_rules: additional(
+      map,
+      "What the run may do with tools, by their names, `*` for the others: allow, ask or deny; what is neither denies",
+      "本运行可如何使用工具（按工具名，* 表示其余）：allow、ask、deny；其他值一律拒绝",
+    ),
   },
 });
 

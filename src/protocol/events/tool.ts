@@ -57,6 +57,11 @@ export const tool_approval = defineEvent({
       "When it is rejected by itself, in milliseconds",
       "到期自动拒绝的时间（毫秒）",
     ),
+    digest: additional(
+      string,
+      "Of the tool and its arguments: an answer that names it agrees to these and no others",
+      "工具与参数的摘要：答复带上它，即只同意这些参数",
+    ),
   },
 });
 

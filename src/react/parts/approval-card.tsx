@@ -20,7 +20,7 @@ const WORDS = defineWords({
     question: (tool: string) => `May ${tool} run with these arguments?`,
     left: (time: string) => `${time} left to answer`,
     timeUp: "The time to answer is up.",
-    nobody: "Waiting for an answer. It cannot be given here.",
+    nobody: "Waiting for an answer by somebody who may approve this. It cannot be given here.",
     tooLate: "Your answer came too late.",
     approved: "Approved",
     approvedBy: (actor: string) => `Approved by ${actor}`,
@@ -34,7 +34,7 @@ const WORDS = defineWords({
     question: (tool: string) => `是否允许 ${tool} 以这些参数运行？`,
     left: (time: string) => `剩余 ${time}`,
     timeUp: "答复时间已到。",
-    nobody: "正在等待答复，但无法在此处答复。",
+    nobody: "正在等待有权批准的人答复，此处无法答复。",
     tooLate: "你的答复来晚了。",
     approved: "已批准",
     approvedBy: (actor: string) => `已由 ${actor} 批准`,
@@ -66,7 +66,7 @@ export function ApprovalCard({ call, approval, place, runId, isLive, onAnswer }:
     if (phase.kind === "sending") return;
     setPhase({ kind: "sending" });
     onAnswer?.();
-    void send(actions, { callId: call.toolId, runId, decision, ...more }).then((outcome) => {
+    void send(actions, { callId: call.toolId, runId, decision, digest: approval.digest, ...more }).then((outcome) => {
       const isTaken = outcome.kind === "done" || outcome.kind === "accepted";
       setPhase(isTaken ? { kind: "sent" } : { kind: "trouble", outcome });
     });

@@ -2,8 +2,9 @@
  * What the model thought, closed unless a reader opens it: while it goes on one line tells the newest of it, afterwards
  * how long it took. Closed, a token costs the same however long the text is.
  */
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { ThinkingPart } from "../../client/index.ts";
+import { useAsked } from "../thoughts/use-asked.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -52,12 +53,22 @@ export interface ThinkingItemProps {
   readonly isLive: boolean;
   /** Among many: its first line stays, to tell it from the others. */
   readonly isOneOfMany?: boolean;
+  /** It was looked for before it was there. */
+  readonly isAsked?: boolean;
 }
 
-export function ThinkingItem({ part, turnKey, isLive, isOneOfMany = false }: ThinkingItemProps): ReactNode {
+export function ThinkingItem(props: ThinkingItemProps): ReactNode {
+  const { part, turnKey, isLive, isOneOfMany = false, isAsked = false } = props;
   const words = useWords(WORDS);
   const { language } = useUi();
   const [isOpen, setOpen] = useKeptState(`${turnKey}/${part.key}/open`, false);
+  const element = useRef<HTMLDivElement>(null);
+  useAsked(element, "part", (key) => {
+    if (key === part.key) setOpen(true);
+  });
+  useEffect(() => {
+    if (isAsked) setOpen(true);
+  }, [isAsked]);
   const { text, channel, stage, startedAt, durationMs } = part;
   const isGoing = isLive && !part.isComplete;
   const newest = useSteppedText(text, isGoing);
@@ -89,7 +100,7 @@ export function ThinkingItem({ part, turnKey, isLive, isOneOfMany = false }: Thi
     </span>
   );
   return (
-    <div className={`loom-thinking loom-thinking-${channel}`} data-live={isGoing}>
+    <div ref={element} className={`loom-thinking loom-thinking-${channel}`} data-live={isGoing}>
       <Disclosure summary={summary} isOpen={isOpen} onToggle={setOpen}>
         <LogBox text={text} label={words.text} end="last" isLive={isGoing} look="prose" />
       </Disclosure>

@@ -56,11 +56,13 @@ export const ThoughtSeriesItem = memo(
     const { language } = useUi();
     const [isOpen, setOpen] = useKeptState(`${place}/open`, false);
     const [limit, setLimit] = useState(STEP);
+    const [asked, setAsked] = useState<string>();
     const element = useRef<HTMLDivElement>(null);
     useAsked(element, "part", (key) => {
       const at = parts.findIndex((part) => part.key === key);
       if (at === -1) return;
       setOpen(true);
+      setAsked(key);
       setLimit(Math.max(limit, parts.length - at));
     });
     const open = isLive ? parts.findLast(({ isComplete }) => !isComplete) : undefined;
@@ -96,7 +98,7 @@ export const ThoughtSeriesItem = memo(
             </button>
           )}
           {parts.slice(first).map((part) => (
-            <SeriesRow key={part.key} part={part} turnKey={turnKey} isLive={isLive} />
+            <SeriesRow key={part.key} part={part} turnKey={turnKey} isLive={isLive} isAsked={part.key === asked} />
           ))}
         </Disclosure>
       </div>
@@ -119,13 +121,14 @@ interface SeriesRowProps {
   readonly part: ThinkingPart;
   readonly turnKey: string;
   readonly isLive: boolean;
+  readonly isAsked: boolean;
 }
 
-const SeriesRow = memo(function SeriesRow({ part, turnKey, isLive }: SeriesRowProps): ReactNode {
+const SeriesRow = memo(function SeriesRow({ part, turnKey, isLive, isAsked }: SeriesRowProps): ReactNode {
   return (
     <div className="loom-part loom-part-row" data-part={part.key}>
       <div className="loom-part-content">
-        <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} isOneOfMany />
+        <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} isAsked={isAsked} isOneOfMany />
       </div>
       <InspectButton place={{ turn: turnKey, kind: "part", key: part.key }} />
     </div>

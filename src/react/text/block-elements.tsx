@@ -121,9 +121,9 @@ function buildBlock(token: Token, key: number, place: Place): ReactNode {
   }
 }
 
-/** Headings of an answer stand below those of the page, whatever rank they were given. */
+/** Headings of an answer stand below that of the page. Most answers begin with the second rank, which is their first. */
 function Heading({ token }: { readonly token: Tokens.Heading }): ReactNode {
-  const Tag = (["h3", "h4", "h5", "h6"] as const)[token.depth - 1] ?? "h6";
+  const Tag = (["h2", "h2", "h3", "h4", "h5"] as const)[token.depth - 1] ?? "h6";
   return <Tag className={`loom-heading-${Math.min(token.depth, 4)}`}>{buildInline(token.tokens)}</Tag>;
 }
 

@@ -31,11 +31,7 @@ const SHOWN_AS: Readonly<Record<string, string>> = {
   article: "div",
   address: "div",
   // Headings of an answer stand below those of the page.
-  h1: "h3",
-  h2: "h4",
-  h3: "h5",
-  h4: "h6",
-  h5: "h6",
+  h1: "h2",
 };
 
 const shown: ReadonlySet<string> = new Set(SHOWN.split(" "));

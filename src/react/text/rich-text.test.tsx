@@ -15,7 +15,7 @@ const show = (text: string, format = "markdown", isComplete = true): string =>
 const readTags = (markup: string): string[] => [...markup.matchAll(/<[^>"]*(?:"[^"]*"[^>"]*)*>/g)].map(([tag]) => tag);
 
 const TAG =
-  /^<\/?(?:p|div|span|a|b|i|u|s|q|em|strong|del|ins|mark|small|sub|sup|kbd|code|samp|var|cite|dfn|abbr|time|bdi|bdo|br|wbr|hr|img|ul|ol|li|input|h[3-6]|blockquote|pre|table|thead|tbody|tr|th|td|button|svg|path)(?=[\s/>])/;
+  /^<\/?(?:p|div|span|a|b|i|u|s|q|em|strong|del|ins|mark|small|sub|sup|kbd|code|samp|var|cite|dfn|abbr|time|bdi|bdo|br|wbr|hr|img|ul|ol|li|input|h[2-6]|blockquote|pre|table|thead|tbody|tr|th|td|button|svg|path)(?=[\s/>])/;
 const ATTRIBUTE =
   /\s(?:class|href="(?:https?:\/\/|mailto:)[^"]*"|src="data:image\/png|rel="noopener noreferrer nofollow"|target="_blank"|title|alt|start|scope|data-align|aria-[a-z]+|role="group"|tabindex="0"|type="(?:button|checkbox)"|disabled|readOnly|checked|loading|decoding|referrerPolicy|viewBox|focusable|d|dir|lang)/y;
 
@@ -34,7 +34,7 @@ function findForbidden(markup: string): string[] {
 describe("Markdown", () => {
   it.each([
     ["a **b** *c* ~~d~~ `e`", "<p>a <strong>b</strong> <em>c</em> <del>d</del> <code>e</code></p>"],
-    ["# One\n\n###### Six", '<h3 class="loom-heading-1">One</h3><h6 class="loom-heading-4">Six</h6>'],
+    ["# One\n\n###### Six", '<h2 class="loom-heading-1">One</h2><h6 class="loom-heading-4">Six</h6>'],
     ["a  \nb", "<p>a<br/>b</p>"],
     ["- a\n- b", "<ul><li><span>a</span></li><li><span>b</span></li></ul>"],
     ["- a\n\n- b", "<ul><li><p>a</p></li><li><p>b</p></li></ul>"],

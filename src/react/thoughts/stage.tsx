@@ -16,10 +16,13 @@ import { STAGE_WORDS } from "./stage-words.ts";
 
 export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
   const words = useWords(STAGE_WORDS);
-  const { isQuiet = false } = useUi();
+  const { isQuiet = false, actions } = useUi();
   const stage = findStage(turn);
   if (stage === undefined) return null;
-  const { title, detail } = describeStage(stage, words);
+  const { title, detail } = describeStage(
+    stage,
+    actions.approve === undefined ? { ...words, approval: words.approvalByOthers } : words,
+  );
   // That somebody is asked is for the page to say: it is about more than this run.
   const isSaid = !isQuiet && stage.kind !== "approval";
   return (

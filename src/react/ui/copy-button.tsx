@@ -19,12 +19,15 @@ export function CopyButton({ getText, label }: { readonly getText: () => string;
     const timer = setTimeout(() => setState("idle"), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [state]);
-  const copy = (): void => {
-    navigator.clipboard.writeText(getText()).then(
-      () => setState("copied"),
-      () => setState("failed"),
-    );
+  const copy = async (): Promise<void> => {
+    try {
+      // A page that came by plain HTTP from elsewhere has no clipboard at all.
+      await navigator.clipboard.writeText(getText());
+      setState("copied");
+    } catch {
+      setState("failed");
+    }
   };
   const said = state === "idle" ? (label ?? words.copy) : words[state];
-  return <IconButton icon={state === "copied" ? "check" : "copy"} label={said} onClick={copy} />;
+  return <IconButton icon={state === "copied" ? "check" : "copy"} label={said} onClick={() => void copy()} />;
 }

@@ -2,7 +2,7 @@
  * What every component may ask of the page it stands in: the language, what a user's action leads to, and the parts that
  * are too heavy to come with the first view. A component fetches nothing itself.
  */
-import { type ComponentType, createContext, type ReactNode, use } from "react";
+import { type ComponentType, createContext, type ReactNode, use, useMemo } from "react";
 import type { CommandOutcome, TurnView } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { Language } from "./words.ts";
@@ -19,6 +19,8 @@ export interface ApprovalAnswer {
   readonly callId: string;
   readonly runId?: string | undefined;
   readonly decision: "approved" | "rejected";
+  /** Of the question that was seen, where it has one. */
+  readonly digest?: string | undefined;
   /** Where they were edited. */
   readonly arguments?: JsonObject | undefined;
   readonly reason?: string | undefined;
@@ -102,5 +104,11 @@ export function useUi(): Ui {
 
 /** What is not given is as it is without: English, nothing can be done, nothing is loaded from elsewhere. */
 export function UiProvider({ children, ...given }: Partial<Ui> & { readonly children: ReactNode }): ReactNode {
-  return <UiContext value={{ ...PLAIN, ...given }}>{children}</UiContext>;
+  const { language, actions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage } = given;
+  // The same while all that is in it is: else whoever renders this would render every component within.
+  const ui = useMemo(
+    (): Ui => ({ ...PLAIN, ...given }),
+    [language, actions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage],
+  );
+  return <UiContext value={ui}>{children}</UiContext>;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { JsonObject } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { describeProblem } from "../http/refuse-request.ts";
 import { describeApi, listPathParams } from "./describe-api.ts";
 import { OPERATIONS } from "./operations.ts";
 import { API_SHAPES } from "./shapes.ts";
@@ -66,7 +67,7 @@ describe("the OpenAPI document", () => {
   it("has answers with words, and a refusal for everything else", () => {
     for (const { operation } of described) {
       const { default: refusal, ...answers } = operation.responses;
-      expect(refusal).toEqual({ $ref: "#/components/responses/Refusal" });
+      expect(refusal).toEqual({ $ref: "#/components/responses/Problem" });
       expect(Object.keys(answers).length).toBeGreaterThan(0);
       for (const [status, { description }] of Object.entries(answers)) {
         expect(status).toMatch(/^[1-5]\d\d$/);
@@ -85,11 +86,11 @@ describe("the OpenAPI document", () => {
     const { schemas } = api["components"] as { readonly schemas: { readonly [name: string]: JsonObject } };
     for (const name of Object.keys(API_SHAPES))
       if (schemas[name] !== undefined) expect(ajv.validateSchema(schemas[name])).toBe(true);
-    const isRefusal = ajv.compile(schemas["Refusal"] as JsonObject);
-    expect(isRefusal({ type: "refusal", code: "not_found", message: "no" })).toBe(true);
-    expect(isRefusal({ type: "refusal", code: "internal_error", message: "no", error_id: "1", details: {} })).toBe(
-      true,
-    );
-    expect(isRefusal({ type: "refusal", message: "no" })).toBe(false);
+    const isProblem = ajv.compile(schemas["Problem"] as JsonObject);
+    const { problem } = describeProblem({ report: () => "1" }, new LoomError("not_found", "no", { path: "/x" }));
+    expect(isProblem(problem)).toBe(true);
+    expect(isProblem(describeProblem({ report: () => "1" }, new Error("no")).problem)).toBe(true);
+    expect(isProblem({ ...problem, id: undefined })).toBe(false);
+    expect(isProblem({ ...problem, code: 1 })).toBe(false);
   });
 });

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "../../protocol/index.ts";
 import { shapeSchema } from "../../protocol/json-schema.ts";
+import { PROBLEM_TYPE } from "../http/refuse-request.ts";
 import type { AnswerDeclaration, AnyOperation } from "./operation.ts";
 import { API_SHAPES } from "./shapes.ts";
 import type { ApiShapeName } from "./shapes.generated.ts";
@@ -18,11 +19,26 @@ const ABOUT = [
   "Two WebSockets stand beside these doors and cannot be described here: `/v1/ws`, many sessions on one socket, and `/agentOS/v1/ws_stream`.",
 ].join("\n\n");
 
+const SECURITY_SCHEMES: JsonObject = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "A token of `loom token create`, a JWT, or the secret of a link",
+  },
+  cookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: "loom-session-10338",
+    description: "What signing in gives a browser; the number is the port by which it has reached the server",
+  },
+};
+const SECURITY = Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }));
+
 export function describeApi(
   operations: readonly AnyOperation[],
   { basePath, version }: DescribeApiOptions,
 ): JsonObject {
-  const used = new Set<ApiShapeName>(["Refusal"]);
+  const used = new Set<ApiShapeName>(["Problem"]);
   const paths: { [path: string]: { [method: string]: JsonObject } } = {};
   for (const operation of operations) {
     const methods = (paths[operation.path] ??= {});
@@ -37,11 +53,12 @@ export function describeApi(
     paths,
     components: {
       schemas: Object.fromEntries(schemas),
+      securitySchemes: SECURITY_SCHEMES,
       responses: {
-        Refusal: {
+        Problem: {
           description: "No, and why",
           headers: { "x-request-id": { description: "Names the request", schema: { type: "string" } } },
-          content: { "application/json": { schema: refer("Refusal") } },
+          content: { [PROBLEM_TYPE]: { schema: refer("Problem") } },
         },
       },
     },
@@ -58,9 +75,11 @@ function describeOperation(operation: AnyOperation, used: Set<ApiShapeName>): Js
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
+    // Where nobody is asked who they are, none of it is needed.
+    security: operation.action === "public" ? [] : SECURITY,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...Object.fromEntries(responses), default: { $ref: "#/components/responses/Refusal" } },
+    responses: { ...Object.fromEntries(responses), default: { $ref: "#/components/responses/Problem" } },
   };
 }
 
@@ -132,7 +151,10 @@ function describeBody(operation: AnyOperation, used: Set<ApiShapeName>): JsonObj
 
 function describeAnswer({ about, shape, mediaTypes }: AnswerDeclaration, used: Set<ApiShapeName>): JsonObject {
   if (shape !== undefined) used.add(shape);
-  const json = shape === undefined ? [] : [["application/json", { schema: refer(shape) }] as const];
+  const json =
+    shape === undefined
+      ? []
+      : [[shape === "Problem" ? PROBLEM_TYPE : "application/json", { schema: refer(shape) }] as const];
   const others = (mediaTypes ?? []).map((mediaType) => [mediaType, {}] as const);
   const content = Object.fromEntries<JsonObject>([...json, ...others]);
   return { description: about, ...(Object.keys(content).length === 0 ? {} : { content }) };

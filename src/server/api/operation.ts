@@ -59,6 +59,8 @@ export interface Operation<Q extends ApiShapeName = "Nothing", B extends ApiShap
   readonly takes?: readonly string[];
   /** Asked before `handle`, with the session that the path's `id` names. */
   readonly action: Action;
+  /** True: it may also end what goes on, and is asked while a server is about to stop, whatever its action begins. */
+  readonly isLate?: boolean;
   readonly answers: { readonly [status: number]: AnswerDeclaration };
   handle(core: ServerCore, call: ApiCall<Q, B>): Promise<Response> | Response;
 }

@@ -1,5 +1,6 @@
 /** All operations of the server, in the order of the OpenAPI document. */
 import { AGENT_OPERATIONS } from "../doors/agents.ts";
+import { AUTH_OPERATIONS } from "../doors/auth.ts";
 import { getBlob, listBlobs, putBlob } from "../doors/blobs.ts";
 import { CHAT_OPERATIONS } from "../doors/chat.ts";
 import { CHECKPOINT_OPERATIONS } from "../doors/checkpoints.ts";
@@ -13,6 +14,7 @@ import { getMetrics } from "../doors/metrics.ts";
 import { createOpenApiDoor } from "../doors/openapi.ts";
 import { RUN_OPERATIONS } from "../doors/runs.ts";
 import { SESSION_OPERATIONS } from "../doors/sessions.ts";
+import { SHARE_OPERATIONS } from "../doors/shares.ts";
 import { getVersion } from "../doors/version.ts";
 import type { AnyOperation } from "./operation.ts";
 
@@ -30,6 +32,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getImage,
   ...KNOWLEDGE_OPERATIONS,
   ingestRun,
+  ...SHARE_OPERATIONS,
+  ...AUTH_OPERATIONS,
   checkHealth,
   checkReadiness,
   getMetrics,

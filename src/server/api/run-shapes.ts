@@ -104,6 +104,7 @@ export const RUN_SHAPES = {
   AnswerApproval: declareShape("Whether a tool may be called", "工具调用确认", {
     decision: required(oneOf("approved", "rejected"), "The answer", "决定"),
     arguments: optional(map, "The arguments to call it with, where they were edited", "修改后的参数"),
+    digest: optional(string, "That of the question; `approval_mismatch` where it is another", "提问的 digest"),
     reason,
     run_id: runId,
   }),
@@ -117,6 +118,7 @@ export const RUN_SHAPES = {
           arguments: required(map, "What it would be called with", "参数"),
           event_id: required(count, "The record that asks", "记录 ID"),
           expires_at: optional(number, "Rejected from then on, in milliseconds since 1970", "过期时间（毫秒时间戳）"),
+          digest: optional(string, "Of tool and arguments, to be named by the answer", "工具与参数的摘要，供答复引用"),
         }),
       ),
       "In the order they were asked",

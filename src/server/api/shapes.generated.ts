@@ -10,17 +10,21 @@ export interface Nothing {
 }
 
 /** No, and why (HTTP). */
-export interface Refusal {
-  /** Always `refusal` */
+export interface Problem {
+  /** The code as a name of its own: `urn:loom:problem:…` */
   readonly type: string;
+  /** The code in words */
+  readonly title: string;
+  /** The status of the answer */
+  readonly status: number;
+  /** For people */
+  readonly detail: string;
   /** Error code */
   readonly code: string;
-  /** For people */
-  readonly message: string;
+  /** To be looked up in the server's log, or that of the request */
+  readonly id: string;
   /** For programs */
   readonly details?: JsonObject;
-  /** To be looked up in the server's log */
-  readonly error_id?: string;
 }
 
 /** A session (HTTP). */
@@ -301,6 +305,8 @@ export interface AnswerApproval {
   readonly decision: "approved" | "rejected";
   /** The arguments to call it with, where they were edited */
   readonly arguments?: JsonObject;
+  /** That of the question; `approval_mismatch` where it is another */
+  readonly digest?: string;
   /** Why */
   readonly reason?: string;
   /** Id of the run; the live one when absent */
@@ -310,7 +316,7 @@ export interface AnswerApproval {
 /** Calls that wait for an answer (HTTP). */
 export interface Approvals {
   /** In the order they were asked */
-  readonly approvals: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number }[];
+  readonly approvals: readonly { readonly call_id: string; readonly run_id: string; readonly name: string; readonly arguments: JsonObject; readonly event_id: number; readonly expires_at?: number; readonly digest?: string }[];
 }
 
 /** A change of an item of a to-do list (HTTP). */
@@ -485,6 +491,74 @@ export interface KnowledgeHits {
   readonly hits: readonly { readonly document_id: string; readonly name: string; readonly title: string; readonly collection: string; readonly score: number; readonly snippet: string; readonly content: string; readonly first_line: number; readonly last_line: number; readonly headings: readonly string[] }[];
 }
 
+/** Who asks, and what they may (HTTP). */
+export interface Auth {
+  /** Whether anybody is asked who they are */
+  readonly mode: "open" | "required";
+  /** Whether somebody is known by a token */
+  readonly signed_in: boolean;
+  /** What they are known by */
+  readonly kind?: "token" | "jwt" | "share";
+  /** The name of the token, or of whom a JWT is for */
+  readonly name?: string;
+  /** Whose sessions they see */
+  readonly owner?: string;
+  /** What they may do */
+  readonly scopes: readonly string[];
+  /** Of a link: the session it is for */
+  readonly session_id?: string;
+  /** Sessions that links let this browser read */
+  readonly shared_session_ids: readonly string[];
+  /** When it ends, in milliseconds since 1970; absent: never */
+  readonly expires_at?: number;
+}
+
+/** What somebody is to be known by (HTTP). */
+export interface SignIn {
+  /** A token, a JWT, or the secret of a link */
+  readonly credential: string;
+}
+
+/** What a ticket is for (HTTP). */
+export interface CreateTicket {
+  /** Only this session; any when absent */
+  readonly session_id?: string;
+}
+
+/** What lets somebody in once, where no header can be sent (HTTP). */
+export interface Ticket {
+  /** For `?ticket=` of one request */
+  readonly ticket: string;
+  /** When it ends, in milliseconds since 1970 */
+  readonly expires_at: number;
+}
+
+/** How long a link is good (HTTP). */
+export interface CreateShare {
+  /** For so long from now, in milliseconds; until it is taken back when absent */
+  readonly expires_in_ms?: number;
+}
+
+/** A link that lets anybody who has it read a session (HTTP). */
+export interface NewShare {
+  /** Id of the link; it opens nothing */
+  readonly share_id: string;
+  /** When it was made, in milliseconds since 1970 */
+  readonly created_at: number;
+  /** When it ends, in milliseconds since 1970; absent: never */
+  readonly expires_at?: number;
+  /** What is to be kept secret; never told again */
+  readonly secret: string;
+  /** The address to hand on */
+  readonly url: string;
+}
+
+/** The links to a session (HTTP). */
+export interface Shares {
+  /** Those that are good, the newest first */
+  readonly shares: readonly { readonly share_id: string; readonly created_at: number; readonly expires_at?: number }[];
+}
+
 /** The server lives (HTTP). */
 export interface Health {
   /** Always `ok` */
@@ -512,7 +586,7 @@ export interface Version {
 /** From the name to its interface. */
 export interface ApiShapeMap {
   readonly Nothing: Nothing;
-  readonly Refusal: Refusal;
+  readonly Problem: Problem;
   readonly Session: Session;
   readonly SessionDetails: SessionDetails;
   readonly SessionList: SessionList;
@@ -552,6 +626,13 @@ export interface ApiShapeMap {
   readonly AddDocument: AddDocument;
   readonly SearchKnowledge: SearchKnowledge;
   readonly KnowledgeHits: KnowledgeHits;
+  readonly Auth: Auth;
+  readonly SignIn: SignIn;
+  readonly CreateTicket: CreateTicket;
+  readonly Ticket: Ticket;
+  readonly CreateShare: CreateShare;
+  readonly NewShare: NewShare;
+  readonly Shares: Shares;
   readonly Health: Health;
   readonly Readiness: Readiness;
   readonly Version: Version;
@@ -561,7 +642,7 @@ export type ApiShapeName = keyof ApiShapeMap;
 
 export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Nothing: parseForm("HTTP#"),
-  Refusal: parseForm("HTTP#type:s code:s message:s details?m error_id?s"),
+  Problem: parseForm("HTTP#type:s title:s status:i0 detail:s code:s id:s details?m"),
   Session: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s"),
   SessionDetails: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} is_busy:b queued:[{command_id:s run_id:s message:s agent?s attachments?[j created_at:i0}"),
   SessionList: parseForm("HTTP#sessions:[{session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s match?{where:=title|message|answer snippet:s run_id?s}} next?s"),
@@ -582,8 +663,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ControlCommand: parseForm("HTTP#type:=run|cancel|approve|todo id:s session:s"),
   CommandDone: parseForm("HTTP#type:s id:s result?m pending?b"),
   CancelRun: parseForm("HTTP#reason?s"),
-  AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m reason?s run_id?s"),
-  Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n}"),
+  AnswerApproval: parseForm("HTTP#decision:=approved|rejected arguments?m digest?s reason?s run_id?s"),
+  Approvals: parseForm("HTTP#approvals:[{call_id:s run_id:s name:s arguments:m event_id:i0 expires_at?n digest?s}"),
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
@@ -601,6 +682,13 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   AddDocument: parseForm("HTTP#name:s collection?s"),
   SearchKnowledge: parseForm("HTTP#q:s limit?i0 collection?s"),
   KnowledgeHits: parseForm("HTTP#hits:[{document_id:s name:s title:s collection:s score:n snippet:s content:s first_line:i0 last_line:i0 headings:[s}"),
+  Auth: parseForm("HTTP#mode:=open|required signed_in:b kind?=token|jwt|share name?s owner?s scopes:[s session_id?s shared_session_ids:[s expires_at?i0"),
+  SignIn: parseForm("HTTP#credential:s"),
+  CreateTicket: parseForm("HTTP#session_id?s"),
+  Ticket: parseForm("HTTP#ticket:s expires_at:i0"),
+  CreateShare: parseForm("HTTP#expires_in_ms?i1000,315360000000"),
+  NewShare: parseForm("HTTP#share_id:s created_at:i0 expires_at?i0 secret:s url:s"),
+  Shares: parseForm("HTTP#shares:[{share_id:s created_at:i0 expires_at?i0}"),
   Health: parseForm("HTTP#status:=ok"),
   Readiness: parseForm("HTTP#status:=ready|not_ready reasons:[s"),
   Version: parseForm("HTTP#name:s version:s dialects:[s"),

@@ -3,6 +3,7 @@
  * the OpenAPI document its schemas. Each part of the API has its own file.
  */
 import type { Shape } from "../../protocol/schema.ts";
+import { AUTH_SHAPES } from "./auth-shapes.ts";
 import { BLOB_SHAPES } from "./blob-shapes.ts";
 import { COMMON_SHAPES } from "./common-shapes.ts";
 import { INGEST_SHAPES } from "./ingest-shapes.ts";
@@ -18,5 +19,6 @@ export const API_SHAPES: { readonly [name: string]: Shape } = {
   ...INGEST_SHAPES,
   ...BLOB_SHAPES,
   ...KNOWLEDGE_SHAPES,
+  ...AUTH_SHAPES,
   ...SERVER_SHAPES,
 };

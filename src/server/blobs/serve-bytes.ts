@@ -2,6 +2,7 @@
  * The answer that carries a file somebody else has made: nothing in it is run, guessed or framed, whatever it is, and
  * only what is known to be harmless is shown as what it says it is. It knows no store.
  */
+import { CLOSED_POLICY, SECURITY_HEADERS } from "../http/security-headers.ts";
 import type { ByteRange } from "./blob-store.ts";
 
 /** What a browser may show by itself; everything else is something to keep. */
@@ -18,10 +19,8 @@ const NAMED: ReadonlySet<string> = new Set(["application/pdf"]);
 
 /** Headers of bytes that are not ours. */
 export const FOREIGN_HEADERS: { readonly [name: string]: string } = {
-  "x-content-type-options": "nosniff",
-  "content-security-policy": "sandbox; default-src 'none'",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
+  ...SECURITY_HEADERS,
+  "content-security-policy": `sandbox; ${CLOSED_POLICY}`,
 };
 
 export interface ServedFile {
@@ -69,8 +68,8 @@ export function serveBytes(file: ServedFile, asked: Asked, body: BodyInit | null
   const { etag, bytes } = file;
   const headers = new Headers({
     ...FOREIGN_HEADERS,
-    // The address has the digest in it: what is there never changes. It is one session's, and nobody else's.
-    "cache-control": "private, max-age=31536000, immutable",
+    // What is there never changes, but who may see it does: it is kept, and asked about each time.
+    "cache-control": "private, no-cache",
     etag,
   });
   if (asked.what === "unchanged") return new Response(null, { status: 304, headers });

@@ -4,6 +4,7 @@ import { MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
 import { awaitWritten, carryOut, type CommandHost, type RunCommand } from "./carry-out.ts";
+import type { CommandAuthor } from "./command-author.ts";
 import { CommandDesk } from "./command-desk.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 
@@ -258,5 +259,72 @@ describe("the desk", () => {
     gate.resolve();
     await Promise.allSettled(turns);
     expect(order).toEqual(["t1", "s1", "s2"]);
+  });
+});
+
+describe("a command in somebody's name", () => {
+  const ann: CommandAuthor = { owner: "ann", isAdmin: false, actor: "token:ann", tools: { fetch: "deny" } };
+  const ben: CommandAuthor = { owner: "ben", isAdmin: false, actor: "token:ben" };
+
+  it("is written down with who asked and what they may do, and is asked again by another credential of theirs", async () => {
+    const log = new MemoryLog();
+    const asked = await carryOut({ log, beginMs: 0, author: ann }, say("1", "x"));
+    expect(await log.getSession("s")).toMatchObject({ owner: "ann" });
+    const known = await log.getCommand("s", "1");
+    expect(known?.body).toMatchObject({ actor: "token:ann", tools: { fetch: "deny" } });
+    const other = { owner: "ann", isAdmin: false, actor: "token:other" };
+    expect(await carryOut({ log, beginMs: 0, author: other }, say("1", "x"))).toEqual(asked);
+    expect((await log.getCommand("s", "1"))?.body).toEqual(known?.body);
+  });
+
+  it("takes neither from what is asked", async () => {
+    const log = new MemoryLog();
+    const forged = { ...say("1", "x"), actor: "token:root", tools: { "*": "allow" } } as RunCommand;
+    await carryOut({ log, beginMs: 0, author: ben }, forged);
+    expect((await log.getCommand("s", "1"))?.body).toMatchObject({ actor: "token:ben" });
+    expect((await log.getCommand("s", "1"))?.body).not.toHaveProperty("tools");
+    await carryOut({ log, beginMs: 0 }, { ...forged, id: "2", session: "open" });
+    expect((await log.getCommand("open", "2"))?.body).not.toHaveProperty("actor");
+  });
+
+  const commands: readonly ControlCommand[] = [
+    say("1", "x"),
+    { type: "cancel", id: "1", session: "s", run_id: "r" },
+    { type: "approve", id: "1", session: "s", run_id: "r", call_id: "c", decision: "approved" },
+    { type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true },
+  ];
+  it.each(commands)("is not written into a session that has become another's: $type", async (command) => {
+    const log = new MemoryLog();
+    await log.createSession("s", { owner: "ann" });
+    const refused = await carryOut({ log, beginMs: 0, author: ben }, command);
+    expect(refused).toMatchObject({ type: "refusal", code: "unknown_session" });
+    expect(await log.listPending("s")).toEqual([]);
+  });
+
+  it("does not take a session over that another makes at the same moment", async () => {
+    const log = new MemoryLog();
+    const create = log.createSession.bind(log);
+    vi.spyOn(log, "createSession").mockImplementationOnce(async (session, options) => {
+      await create(session, { owner: "ann" });
+      return create(session, options);
+    });
+    const refused = await carryOut({ log, beginMs: 0, author: ben }, say("1", "x"));
+    expect(refused).toMatchObject({ code: "unknown_session" });
+    expect(await log.listPending("s")).toEqual([]);
+  });
+
+  it("is begun only where they may begin another, and asked again it is not another", async () => {
+    const log = new MemoryLog();
+    const admitted: (string | undefined)[] = [];
+    const admitRun = async ({ command }: { readonly command?: string | undefined }): Promise<void> => {
+      if (command === "no") throw new LoomError("too_many_runs", "so many");
+      admitted.push(command);
+    };
+    const host: CommandHost = { log, beginMs: 0, author: { ...ben, admitRun } };
+    await carryOut(host, say("1", "x"));
+    await carryOut(host, say("1", "x"));
+    expect(await carryOut(host, say("no", "x", { session: "t" }))).toMatchObject({ code: "too_many_runs" });
+    expect(admitted).toEqual(["1"]);
+    expect(await log.getSession("t")).toBeUndefined();
   });
 });

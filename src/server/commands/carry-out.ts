@@ -10,8 +10,10 @@ import type { Command, CommandOutcome, CommandState, Log } from "../../log/index
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
-import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
+import { tellError } from "../tell-error.ts";
+import { type CommandAuthor, findOwn, LOCAL_AUTHOR, makeOwn, mayTouch } from "./command-author.ts";
 import { CommandDesk } from "./command-desk.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 import { describeAttachments } from "./describe-attachments.ts";
@@ -32,8 +34,10 @@ export interface CommandHost {
   readonly beginMs?: number;
   /** How long to wait for the outcome of other commands, and how. */
   readonly commands?: Omit<SendCommandOptions, "attend">;
+  /** Who asks; nobody in particular when absent. Their own sessions are all there are for them. */
+  readonly author?: CommandAuthor;
   /** Told of errors that are not the asker's fault. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: (error: unknown) => unknown;
 }
 
 export type RunCommand = Extract<ControlCommand, { readonly type: "run" }>;
@@ -57,6 +61,11 @@ export function awaitWritten(log: Log, session: string): Promise<void> {
   return deskOf(log).awaitLine(session);
 }
 
+/** Runs `work` when all that was asked of the session so far is written down: nothing is written in between. */
+export function inLine<R>(log: Log, session: string, work: () => Promise<R>): Promise<R> {
+  return deskOf(log).inTurn(session, work);
+}
+
 /** Never rejects. Those of one session are written down in the order of the calls; answers come in any order. */
 export async function carryOut(host: CommandHost, given: ControlCommand): Promise<Answer> {
   const { log } = host;
@@ -64,7 +73,7 @@ export async function carryOut(host: CommandHost, given: ControlCommand): Promis
     const command = pickKnown(given);
     if (command.type === "run") return await enqueue(host, command);
     const asked = await deskOf(log).inTurn(command.session, async () => {
-      const written = await toCommand(log, command);
+      const written = await toCommand(host, command);
       await log.submit(written);
       return written;
     });
@@ -88,12 +97,12 @@ export function refuse(
   error: unknown,
   about: { readonly id?: string; readonly session?: string; readonly dialect?: string },
 ): RefusalControl {
-  if (isLoomError(error)) {
-    const { code, message, details } = error;
-    return { type: "refusal", ...about, code, message, ...(Object.keys(details).length === 0 ? {} : { details }) };
-  }
-  onError?.(error);
-  return { type: "refusal", ...about, code: "internal_error", message: "something went wrong on the server" };
+  const { code, message, details, errorId } = tellError((thrown) => {
+    const id = onError?.(thrown);
+    return typeof id === "string" ? id : undefined;
+  }, error);
+  const known = { ...details, ...(errorId === undefined ? {} : { error_id: errorId }) };
+  return { type: "refusal", ...about, code, message, ...(Object.keys(known).length === 0 ? {} : { details: known }) };
 }
 
 function send(host: CommandHost, command: Command, timeoutMs?: number): Promise<CommandState> {
@@ -106,21 +115,25 @@ function send(host: CommandHost, command: Command, timeoutMs?: number): Promise<
 }
 
 async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> {
-  const { log, attend, beginMs = BEGIN_MS } = host;
+  const { log, attend, beginMs = BEGIN_MS, author = LOCAL_AUTHOR } = host;
   const { session, message } = command;
   const { asked, cancel } = await deskOf(log).inTurn(session, async () => {
-    // In its turn already: what comes after it must not pass while its files are looked up.
-    const asked = await toMessage(host, command);
+    // In its turn already: what comes after it must not pass while its files are looked up, nor another come to own it.
+    const info = await log.getSession(session);
+    if (info !== undefined && !mayTouch(author, info)) throw unknownSession(session);
+    const known = info === undefined ? undefined : await log.getCommand(session, command.id);
+    const asked = await toMessage(host, command, known);
     // Before anything is made or cancelled for it.
     assertCommand(asked, log.limits);
-    const info = await log.getSession(session);
-    const isNew = info === undefined || (await log.getCommand(session, asked.commandId)) === undefined;
+    const isNew = known === undefined;
     // Asked again it is what it was, even if the agent is gone or somebody else is busy by now.
-    if (isNew) host.resolveAgent?.(command.agent);
+    const agent = isNew ? host.resolveAgent?.(command.agent) : undefined;
     const first = info !== undefined && isNew ? await findWhatIsInTheWay(log, command) : undefined;
+    const begun = { agent: agent ?? command.agent ?? "", session, run: readRunId(asked), command: command.id };
+    if (isNew) await author.admitRun?.(begun);
     const title = info?.title === undefined ? deriveTitle(message) : undefined;
     // The first message makes the session, and names it where nobody has.
-    if (info === undefined) await log.createSession(session, title === undefined ? {} : { title });
+    if (info === undefined) await makeOwn(log, author, session, title === undefined ? {} : { title });
     if (first !== undefined) await log.submit(first);
     await log.submit(asked);
     // One that was refused names nothing.
@@ -137,7 +150,11 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<Answer> 
 }
 
 /** What is written down of a message. Who asks again must ask for the same: `when_busy` is about the moment. */
-async function toMessage({ blobs }: CommandHost, command: RunCommand): Promise<Command> {
+async function toMessage(
+  { blobs, author = LOCAL_AUTHOR }: CommandHost,
+  command: RunCommand,
+  known: CommandState | undefined,
+): Promise<Command> {
   const { id, session, type: _type, when_busy: _whenBusy, ...given } = command;
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
   // As agents have it: a file alone says something.
@@ -159,8 +176,15 @@ async function toMessage({ blobs }: CommandHost, command: RunCommand): Promise<C
     ...(attachments.length === 0 ? {} : { attachments: files }),
     run_id,
     source: "stream",
+    ...signatureOf(author, known),
   } as unknown as JsonObject;
   return { commandId: id, sessionId: session, kind: "enqueue", body };
+}
+
+/** Who asked first, and what their runs may do: asked for again by another credential, it is what it was. */
+function signatureOf({ actor, tools }: CommandAuthor, known: CommandState | undefined): JsonObject {
+  const signed = known === undefined ? { actor, tools } : { actor: known.body["actor"], tools: known.body["tools"] };
+  return Object.fromEntries(Object.entries(signed).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 function readRunId({ body }: Command): string {
@@ -185,21 +209,25 @@ async function findWhatIsInTheWay(log: Log, command: RunCommand): Promise<Comman
   return { commandId: `interrupt:${digest}`, sessionId: session, kind: "cancel", body };
 }
 
-async function toCommand(log: Log, command: Exclude<ControlCommand, RunCommand>): Promise<Command> {
+async function toCommand(
+  { log, author = LOCAL_AUTHOR }: CommandHost,
+  command: Exclude<ControlCommand, RunCommand>,
+): Promise<Command> {
   const { id: commandId, session: sessionId, type, ...given } = command;
-  if ((await log.getSession(sessionId)) === undefined) throw unknownSession(sessionId);
+  await findOwn(log, author, sessionId);
   const body = given as JsonObject;
   if (type === "cancel") return { commandId, sessionId, kind: "cancel", body };
   if (type === "todo") return { commandId, sessionId, kind: "toggle", body };
-  const run_id = command.run_id ?? (await findRunAsked(log, sessionId, commandId));
+  const known = await log.getCommand(sessionId, commandId);
+  const run_id = command.run_id ?? (await findRunAsked(log, sessionId, known));
   if (run_id === undefined) throw new LoomError("unknown_call", `there is no call ${command.call_id} that waits`);
-  return { commandId, sessionId, kind: "approve", body: { ...body, run_id } };
+  return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...signatureOf(author, known) } };
 }
 
 /** The run that is meant by an answer that names none: the live one; asked again, the same as before. */
-async function findRunAsked(log: Log, sessionId: string, commandId: string): Promise<string | undefined> {
-  const known = (await log.getCommand(sessionId, commandId))?.body["run_id"];
-  return typeof known === "string" ? known : findLiveRun(log, sessionId);
+async function findRunAsked(log: Log, sessionId: string, known: CommandState | undefined): Promise<string | undefined> {
+  const asked = known?.body["run_id"];
+  return typeof asked === "string" ? asked : findLiveRun(log, sessionId);
 }
 
 async function findLiveRun(log: Log, sessionId: string): Promise<string | undefined> {

@@ -13,6 +13,6 @@ export function createCommandHost(core: Pick<ServerCore, "log" | "runs" | "limit
     resolveAgent: (name) => runs.resolveAgent(name),
     blobs,
     commands: { timeoutMs: limits.commandTimeoutMs },
-    onError: (error) => void report(error),
+    onError: report,
   };
 }

@@ -62,9 +62,11 @@ describe("a blob", () => {
       "content-length": "9",
       "content-disposition": "inline; filename*=UTF-8''a%20b.png",
       "x-content-type-options": "nosniff",
-      "content-security-policy": "sandbox; default-src 'none'",
+      "content-security-policy": expect.stringMatching(
+        /^sandbox; default-src 'none'; frame-ancestors 'none';/,
+      ) as string,
       "cross-origin-resource-policy": "same-origin",
-      "cache-control": "private, max-age=31536000, immutable",
+      "cache-control": "private, no-cache",
     });
     expect(await (await ask("/agents" + BLOBS)).json()).toEqual({ blobs: [blob] });
   });

@@ -8,6 +8,9 @@ import { describeBlob } from "../blobs/address-blob.ts";
 import { unknownBlob } from "../blobs/blob-rules.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { readAsked, serveBytes } from "../blobs/serve-bytes.ts";
+import { makeOwn } from "../commands/command-author.ts";
+import { authorOf } from "../commands/commands-for.ts";
+import { leaseBody } from "../http/lease-body.ts";
 import { readBody } from "../http/read-body.ts";
 import type { ServerCore } from "../server-core.ts";
 
@@ -26,10 +29,10 @@ export const putBlob = defineOperation<"PutBlob">({
   action: "blobs.write",
   answers: {
     201: { about: "It is kept", shape: "Blob" },
-    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Refusal" },
-    413: { about: "It is too large: `blob_too_large`", shape: "Refusal" },
+    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Problem" },
+    413: { about: "It is too large: `blob_too_large`", shape: "Problem" },
   },
-  async handle(core, { request, params, query, signal }) {
+  async handle(core, { request, asker, params, query, signal }) {
     const { id = "" } = params;
     const blobs = storeOf(core);
     const mediaType = request.headers.get("content-type") ?? "application/octet-stream";
@@ -39,9 +42,10 @@ export const putBlob = defineOperation<"PutBlob">({
     if (Number(request.headers.get("content-length") ?? 0) > maxBlobBytes)
       throw new LoomError("blob_too_large", `a blob may have ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
     const name = query.name ?? readFileName(request.headers.get("content-disposition"));
-    const { incarnation } = await core.log.createSession(id);
-    // A session that is deleted meanwhile must not leave anything to the next of its name.
+    const { incarnation } = await makeOwn(core.log, authorOf(core, asker), id);
+    // A session that is deleted meanwhile must not leave anything to the next of its name, nor one who lost their leave.
     const confirm = async (): Promise<void> => {
+      await core.authorize({ asker, action: "blobs.write", session: id });
       if ((await core.log.getSession(id))?.incarnation !== incarnation)
         throw new LoomError("unknown_session", `session "${id}" was deleted`, { session_id: id });
     };
@@ -86,7 +90,7 @@ export const getBlob = defineOperation({
     304: { about: "It is what it was" },
     416: { about: "None of it is in the range" },
   },
-  async handle(core, { request, params: { id = "", blob = "" } }) {
+  async handle(core, { request, asker, params: { id = "", blob = "" } }) {
     const blobs = storeOf(core);
     const info = await blobs.get(id, blob);
     if (info === undefined) throw unknownBlob(id, blob);
@@ -96,7 +100,9 @@ export const getBlob = defineOperation({
     const isRead = request.method !== "HEAD" && (asked.what === "all" || asked.what === "part");
     if (!isRead) return serveBytes(file, asked, null);
     const { bytes } = await blobs.read(id, blob, asked.what === "part" ? asked : undefined);
-    return serveBytes(file, asked, bytes as ReadableStream<Uint8Array<ArrayBuffer>>);
+    const { access } = core;
+    const body = access.isOpen ? bytes : leaseBody(bytes, (onEnd) => access.watch(asker, id, onEnd));
+    return serveBytes(file, asked, body as ReadableStream<Uint8Array<ArrayBuffer>>);
   },
 });
 

@@ -100,10 +100,10 @@ describe("a chat", () => {
   it("is refused in JSON where it cannot begin", async () => {
     const { ask, log } = await setServerStage();
     const refuse = (body: unknown, status: number, headers = {}) => ask("POST", "/api/chat", body, { status, headers });
-    expect(await refuse({ session_id: "s" }, 400)).toMatchObject({ type: "refusal", code: "invalid_request" });
+    expect(await refuse({ session_id: "s" }, 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ content: 1 }, 400)).toMatchObject({ code: "invalid_request" });
     for (const content of ["", " \n"])
-      expect(await refuse({ content }, 400)).toMatchObject({ code: "invalid_command", message: "`content` is empty" });
+      expect(await refuse({ content }, 400)).toMatchObject({ code: "invalid_command", detail: "`content` is empty" });
     expect(await refuse({ content: "x", agent: "nobody" }, 404)).toMatchObject({ code: "unknown_agent" });
     const cursor = { "last-event-id": "2.AAAAAAAA.1" };
     expect(await refuse({ content: "x" }, 400, cursor)).toMatchObject({ code: "invalid_request" });

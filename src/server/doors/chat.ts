@@ -41,9 +41,12 @@ const chat = defineOperation<"Nothing", "Chat">({
     if (content === undefined) throw new LoomError("invalid_request", "`content` is missing");
     if (content.trim() === "") throw new LoomError("invalid_command", "`content` is empty");
     const key = readKey(call.request);
-    const session = session_id ?? deriveSessionId(key);
+    const session = session_id ?? deriveSessionId(key, call.asker.principal.owner);
     await core.authorize({ asker: call.asker, action: "runs.start", session });
-    const asked = await startRun(core, session, key, { message: content, ...(agent === undefined ? {} : { agent }) });
+    // The session may be made only now: that it may be read is a matter of the asker alone.
+    await core.authorize({ asker: call.asker, action: "sessions.read" });
+    const named = agent === undefined ? {} : { agent };
+    const asked = await startRun(core, call.asker, { session, key, message: content, ...named });
     return sendRun(core, call, asked, { dialect: DIALECT }, "sse");
   },
 });
@@ -81,7 +84,7 @@ async function goOn(core: ServerCore, call: ApiCall<"Nothing", "Chat">, session:
 
 function sendRest(
   core: ServerCore,
-  call: Pick<ApiCall<"Nothing", "Nothing">, "node" | "signal">,
+  call: Pick<ApiCall<"Nothing", "Nothing">, "asker" | "node" | "signal">,
   session: string,
   run: string,
   after: string | undefined,

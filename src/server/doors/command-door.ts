@@ -3,6 +3,8 @@ import { randomUUID } from "node:crypto";
 import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
 import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
 import { carryOut } from "../commands/carry-out.ts";
+import { commandsFor } from "../commands/commands-for.ts";
+import type { Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 
 export const KEY_HEADER = {
@@ -15,16 +17,19 @@ export function readKey(request: Request): string {
   return key === "" ? randomUUID() : key;
 }
 
-export async function ask(core: Pick<ServerCore, "commands">, command: ControlCommand): Promise<AckControl> {
-  const answer = await carryOut(core.commands, command);
+type Core = Pick<ServerCore, "commands" | "access">;
+
+/** In the name of whoever asks, who has leave. */
+export async function ask(core: Core, asker: Asker, command: ControlCommand): Promise<AckControl> {
+  const answer = await carryOut(commandsFor(core, asker), command);
   if (answer.type === "ack") return answer;
   const { code, message, details } = answer;
   throw new LoomError(toErrorCode(code), message, details);
 }
 
 /** As an answer: what waits is accepted, what is done is done. */
-export async function answerCommand(core: Pick<ServerCore, "commands">, command: ControlCommand): Promise<Response> {
-  const answer = await ask(core, command);
+export async function answerCommand(core: Core, asker: Asker, command: ControlCommand): Promise<Response> {
+  const answer = await ask(core, asker, command);
   return Response.json(answer, { status: answer.pending === true ? 202 : 200 });
 }
 

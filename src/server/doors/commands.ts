@@ -2,6 +2,7 @@
 import { isCommand, readUp } from "../../protocol/control/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
+import { actionOf } from "../commands/action-of.ts";
 import { answerCommand, KEY_HEADER, readKey } from "./command-door.ts";
 import { listApprovals } from "./list-approvals.ts";
 
@@ -21,7 +22,9 @@ export const takeCommand = defineOperation<"Nothing", "ControlCommand">({
   summary: "A command of the control protocol, as on a socket",
   params: { id: "Id of the session" },
   body: "ControlCommand",
-  action: "runs.control",
+  // It takes messages as well, which may make the session; what else it is asked is asked for again below.
+  action: "runs.start",
+  isLate: true,
   answers: ANSWERS,
   async handle(core, { asker, params: { id: session = "" }, body }) {
     const decoded = readUp(body);
@@ -29,8 +32,8 @@ export const takeCommand = defineOperation<"Nothing", "ControlCommand">({
     const { frame } = decoded;
     if (!isCommand(frame)) throw new LoomError("invalid_command", `${frame.type} is no command`);
     if (frame.session !== session) throw new LoomError("invalid_command", "`session` is another than the address says");
-    if (frame.type === "run") await core.authorize({ asker, action: "runs.start", session });
-    return answerCommand(core, frame);
+    if (frame.type !== "run") await core.authorize({ asker, action: actionOf(frame.type), session });
+    return answerCommand(core, asker, frame);
   },
 });
 
@@ -46,8 +49,8 @@ const cancelRun = defineOperation<"Nothing", "CancelRun">({
   isBodyRequired: false,
   action: "runs.control",
   answers: ANSWERS,
-  handle: (core, { request, params: { id: session = "", run = "" }, body: { reason } }) =>
-    answerCommand(core, {
+  handle: (core, { request, asker, params: { id: session = "", run = "" }, body: { reason } }) =>
+    answerCommand(core, asker, {
       type: "cancel",
       id: readKey(request),
       session,
@@ -77,10 +80,10 @@ const answerApproval = defineOperation<"Nothing", "AnswerApproval">({
   params: { id: "Id of the session", call: "Id of the tool call" },
   headers: KEY_HEADER,
   body: "AnswerApproval",
-  action: "runs.control",
+  action: "runs.approve",
   answers: ANSWERS,
-  handle: (core, { request, params: { id: session = "", call = "" }, body }) =>
-    answerCommand(core, { ...body, type: "approve", id: readKey(request), session, call_id: call }),
+  handle: (core, { request, asker, params: { id: session = "", call = "" }, body }) =>
+    answerCommand(core, asker, { ...body, type: "approve", id: readKey(request), session, call_id: call }),
 });
 
 const changeTodo = defineOperation<"Nothing", "ChangeTodo">({
@@ -94,8 +97,8 @@ const changeTodo = defineOperation<"Nothing", "ChangeTodo">({
   body: "ChangeTodo",
   action: "runs.control",
   answers: ANSWERS,
-  handle: (core, { request, params: { id: session = "", list = "", item = "" }, body }) =>
-    answerCommand(core, { ...body, type: "todo", id: readKey(request), session, list_id: list, item_id: item }),
+  handle: (core, { request, asker, params: { id: session = "", list = "", item = "" }, body }) =>
+    answerCommand(core, asker, { ...body, type: "todo", id: readKey(request), session, list_id: list, item_id: item }),
 });
 
 export const COMMAND_OPERATIONS: readonly AnyOperation[] = [

@@ -10,7 +10,9 @@ import { ErrorReporter } from "../../engine/index.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/carry-out.ts";
+import { OPEN_ACCESS } from "../auth/open-access.ts";
 import { allowAll } from "../guard/authorize.ts";
+import { createAnswerHeaders, readRequestId, setOnNode, setOnResponse } from "../http/answer-headers.ts";
 import { assertPath, createApp } from "../http/create-app.ts";
 import { readNodeBindings } from "../http/node-bindings.ts";
 import { answerThrown } from "../http/refuse-request.ts";
@@ -53,13 +55,22 @@ export function createEventsHandler(
   const core = createCore(options);
   const app = createApp(core, { operations: [readEvents, takeCommand], socketPaths: new Set() });
   return async (request, env) => {
+    const requestId = readRequestId(request.headers.get("x-request-id"));
+    const node = readNodeBindings(env);
+    const { origin } = new URL(request.url);
+    const isSecure = origin.startsWith("https:");
+    const answerHeaders = createAnswerHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure });
     try {
+      setOnNode(node, answerHeaders);
       const url = new URL(request.url);
-      const asker = { headers: request.headers, url, address: undefined };
+      const { method, headers } = request;
+      const stranger = { method, headers, url, address: undefined, origin: url.origin };
+      const asker = { ...stranger, ...(await core.access.identify(stranger)) };
       const path = cutBase(url.pathname, core.basePath);
-      return await app.fetch(request, { asker, path, node: readNodeBindings(env) });
+      const response = await app.fetch(request, { asker, path, node, requestId });
+      return setOnResponse(response, answerHeaders, node);
     } catch (error) {
-      return answerThrown(core, request, error);
+      return setOnResponse(answerThrown(core, request, error, requestId), answerHeaders, node);
     }
   };
 }
@@ -84,6 +95,7 @@ function createCore(options: EventsHandlerOptions): ServerCore {
     blobs: undefined,
     knowledge: undefined,
     commands: options,
+    access: OPEN_ACCESS,
     authorize: allowAll,
     meter,
     register: undefined,

@@ -12,6 +12,7 @@ import {
   type JsonObject,
   LoomError,
   type StampedRecord,
+  type ToolRules,
 } from "../../protocol/index.ts";
 import type { ForkSession } from "../api/shapes.generated.ts";
 import { findSession } from "./find-session.ts";
@@ -27,6 +28,11 @@ export interface ForkRequest {
   readonly asked: ForkSession;
   /** The asker has a key, and may ask again. */
   readonly isKeyed: boolean;
+  /** Whose the new session is. */
+  readonly owner: string;
+  /** Who asks, and what their runs may do with tools. */
+  readonly actor?: string | undefined;
+  readonly tools?: ToolRules | undefined;
   /** Where an image of the old session is in the new one. */
   readonly moveImage: (url: string) => string;
 }
@@ -163,6 +169,11 @@ export function hasPlace(asked: ForkSession): boolean {
   return listNamed(asked).length > 0;
 }
 
+/** True where a run goes on in the fork from a checkpoint. */
+export function goesOn({ checkpoint_id, after_event }: ForkSession): boolean {
+  return checkpoint_id !== undefined || after_event !== undefined;
+}
+
 function listNamed({ checkpoint_id, after_event, before_run }: ForkSession): readonly unknown[] {
   return [checkpoint_id, after_event, before_run].filter((place) => place !== undefined);
 }
@@ -173,17 +184,16 @@ function assertPlace(asked: ForkSession): void {
       "invalid_request",
       "a fork names one of `checkpoint_id`, `after_event` and `before_run`, or none",
     );
-  const isAtCheckpoint = asked.checkpoint_id !== undefined || asked.after_event !== undefined;
-  if (asked.state !== undefined && !isAtCheckpoint)
+  if (asked.state !== undefined && !goesOn(asked))
     throw new LoomError("invalid_request", "between two runs there is no checkpoint whose `state` could be another");
 }
 
-async function forkAt(log: Log, { from, to, asked, moveImage }: ForkRequest): Promise<Fork> {
+async function forkAt(log: Log, { from, to, asked, moveImage, owner, actor, tools }: ForkRequest): Promise<Fork> {
   const { checkpoint_id: checkpointId, after_event: eventId, before_run: runId, title, state } = asked;
-  const place = { from, to, moveImage, ...(title === undefined ? {} : { title }) };
+  const place = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
   if (runId !== undefined) return forkBeforeRun(log, { ...place, runId });
   if (!hasPlace(asked)) return forkBeforeRun(log, place);
-  const options = { ...place, ...(state === undefined ? {} : { state }) };
+  const options = { ...place, actor, toolRules: tools, ...(state === undefined ? {} : { state }) };
   if (checkpointId !== undefined) return forkSession(log, { ...options, checkpointId });
   await findSession(log, from);
   for (const { key } of await listPlaces(log, from, asked)) {

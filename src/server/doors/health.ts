@@ -12,7 +12,7 @@ export const checkHealth = defineOperation({
   path: "/healthz",
   tag: "server",
   summary: "Whether the process lives",
-  action: "server.read",
+  action: "public",
   answers: { 200: { about: "It does", shape: "Health" } },
   handle: () => {
     const health: Health = { status: "ok" };
@@ -28,7 +28,7 @@ export const checkReadiness = defineOperation({
   summary: "Whether the server takes work",
   description:
     "It does when it has seen what other processes left and can read its store, and until it is about to stop.",
-  action: "server.read",
+  action: "public",
   answers: {
     200: { about: "It does", shape: "Readiness" },
     503: { about: "It does not, and why", shape: "Readiness" },

@@ -5,6 +5,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { OpenExchange } from "../../tools/fetch/open-exchange.ts";
 import type { ApiCall } from "../api/operation.ts";
+import { HttpRefusal, refuseRequest } from "../http/refuse-request.ts";
+import { SECURITY_HEADERS } from "../http/security-headers.ts";
 import type { ServerCore } from "../server-core.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { createImageOperation } from "./images.ts";
@@ -74,7 +76,12 @@ async function get(
 ): Promise<Response> {
   const asked = new Request("http://127.0.0.1/v1/images", { headers });
   const call = { request: asked, query: { url }, signal } as unknown as ApiCall<"Nothing", "Nothing">;
-  return operation.handle(core, call);
+  try {
+    return await operation.handle(core, call);
+  } catch (error) {
+    if (error instanceof HttpRefusal) return refuseRequest(core, error);
+    throw error;
+  }
 }
 
 async function refusalOf(response: Response): Promise<readonly unknown[]> {
@@ -97,10 +104,9 @@ describe("an image of elsewhere", () => {
       "content-length": String(bytes.length),
       "content-disposition": "inline",
       "cache-control": "private, max-age=3600",
-      "content-security-policy": "sandbox; default-src 'none'",
-      "cross-origin-resource-policy": "same-origin",
-      "referrer-policy": "no-referrer",
-      "x-content-type-options": "nosniff",
+      ...SECURITY_HEADERS,
+      "content-security-policy":
+        "sandbox; default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     });
     expect(connected).toEqual(["https://img.test/a?b 93.184.216.34"]);
     const { cookie, authorization, referer } = seen[0]?.headers ?? {};

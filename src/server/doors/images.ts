@@ -7,7 +7,7 @@ import { fetchImage, type FetchImageOptions, type ImageFault } from "../../tools
 import { Gate } from "../../tools/gate.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { FOREIGN_HEADERS } from "../blobs/serve-bytes.ts";
-import { refuseRequest } from "../http/refuse-request.ts";
+import { HttpRefusal } from "../http/refuse-request.ts";
 import type { ServerCore } from "../server-core.ts";
 
 const STATUSES: { readonly [reason in ImageFault]: number } = {
@@ -64,7 +64,7 @@ export function createImageOperation(how: Pick<FetchImageOptions, "resolve" | "e
         return new Response(isHead ? null : (bytes as Uint8Array<ArrayBuffer>), { headers });
       } catch (error) {
         if (!isLoomError(error, "image_refused")) throw error;
-        return refuseRequest(core, error, { status: STATUSES[error.details["reason"] as ImageFault] ?? 502 });
+        throw new HttpRefusal(error, { status: STATUSES[error.details["reason"] as ImageFault] ?? 502 });
       } finally {
         release();
       }

@@ -114,7 +114,7 @@ test("the first frame that breaks a must ends it while the sender is still sendi
   const { status, body } = await answer;
   expect(status).toBe(422);
   const details = { line: 4, rule: "span-exit-name", accepted: 3 };
-  expect(body).toMatchObject({ type: "refusal", code: "ingest_invalid", details });
+  expect(body).toMatchObject({ code: "ingest_invalid", details });
   request.destroy();
   expect(await runs("s")).toMatchObject([{ status: "error", code: "ingest_invalid" }]);
   const { records } = await log.read("s", { after: 0 });

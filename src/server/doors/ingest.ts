@@ -7,6 +7,8 @@ import type { Framing } from "../../framing/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ApiShapeMap } from "../api/shapes.generated.ts";
+import { makeOwn } from "../commands/command-author.ts";
+import { authorOf } from "../commands/commands-for.ts";
 import { ingestStream, type Ingested } from "../ingest/ingest-stream.ts";
 import type { ServerCore } from "../server-core.ts";
 
@@ -32,22 +34,25 @@ export const ingestRun = defineOperation({
   action: "ingest",
   answers: {
     201: { about: "All of it is durable", shape: "IngestAnswer" },
-    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Refusal" },
-    409: { about: "A run is live, or somebody else writes the session", shape: "Refusal" },
-    413: { about: "The body is too large: `body_too_large`", shape: "Refusal" },
+    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Problem" },
+    409: { about: "A run is live, or somebody else writes the session", shape: "Problem" },
+    413: { about: "The body is too large: `body_too_large`", shape: "Problem" },
     422: {
       about: "A frame breaks a must, or there is no record: `ingest_invalid`, with `line`, `rule` and `accepted`",
-      shape: "Refusal",
+      shape: "Problem",
     },
   },
   async handle(core, call) {
     const { id = "" } = call.params;
     const { body } = call.request;
     const gone = watchEnd(core, call);
+    const author = authorOf(core, call.asker);
     try {
       const ingested = await ingestStream({
         log: core.log,
         sessionId: id,
+        make: () => makeOwn(core.log, author, id),
+        actor: author.actor,
         body: body ?? new Blob().stream(),
         dialect: readDialect(call.query),
         framing: readFraming(call),
@@ -73,13 +78,14 @@ async function attendWaiting({ log, runs }: ServerCore, sessionId: string): Prom
   if (waiting.length > 0) runs.attend(sessionId);
 }
 
-/** Aborted when the sender is gone or the server is about to stop, with what is to be told of it. */
+/** Aborted when the sender is gone, or may no longer, or the server is about to stop, with what is to be told of it. */
 function watchEnd(
-  { closing }: ServerCore,
-  { signal }: ApiCall<"IngestQuery", "Nothing">,
+  { closing, access }: ServerCore,
+  { signal, asker }: ApiCall<"IngestQuery", "Nothing">,
 ): { readonly signal: AbortSignal; stop(): void } {
   const end = new AbortController();
   const onClosing = () => end.abort(new LoomError("shutting_down", "the server is about to stop"));
+  const release = access.watch(asker, undefined, (why) => end.abort(why));
   const onGone = () => end.abort(new LoomError("stream_cut", "the sender is gone"));
   if (closing.aborted) onClosing();
   if (signal.aborted) onGone();
@@ -88,6 +94,7 @@ function watchEnd(
   return {
     signal: end.signal,
     stop() {
+      release();
       closing.removeEventListener("abort", onClosing);
       signal.removeEventListener("abort", onGone);
     },

@@ -37,11 +37,11 @@ export const addDocument = defineOperation<"AddDocument">({
   answers: {
     200: { about: "It took the place of another, or was there already", shape: "AddedDocument" },
     201: { about: "It is new, and can be found", shape: "AddedDocument" },
-    408: { about: "The sender was silent, or took, for too long: `request_timeout`", shape: "Refusal" },
-    413: { about: "It is too large: `document_too_large`", shape: "Refusal" },
-    422: { about: "It cannot be read: `unreadable_document`", shape: "Refusal" },
+    408: { about: "The sender was silent, or took, for too long: `request_timeout`", shape: "Problem" },
+    413: { about: "It is too large: `document_too_large`", shape: "Problem" },
+    422: { about: "It cannot be read: `unreadable_document`", shape: "Problem" },
   },
-  async handle(core, { request, query: { name, collection }, signal }) {
+  async handle(core, { request, asker, query: { name, collection }, signal }) {
     const uri = checkName(name);
     const format = chooseFormat(uri, request.headers);
     const { maxDocumentBytes: limit } = core.limits;
@@ -50,6 +50,8 @@ export const addDocument = defineOperation<"AddDocument">({
       const release = await enterGate(core, signal);
       try {
         const bytes = await readFile(core, request, signal);
+        // It may have taken its time.
+        await core.authorize({ asker, action: "knowledge.write" });
         return await base.addBytes({ uri, bytes, format, signal, ...(collection === undefined ? {} : { collection }) });
       } finally {
         release();

@@ -249,7 +249,7 @@ describe("the knowledge base over HTTP", () => {
       const text = await response.text();
       expect([response.status, (JSON.parse(text) as { code: string }).code]).toEqual([503, "store_closed"]);
       expect(text).not.toContain(folder);
-      expect(text).toMatch(/"error_id":"error-\d"/);
+      expect(text).toMatch(/"id":"error-\d"/);
     }
     expect(reported).toHaveLength(3);
   });

@@ -73,7 +73,7 @@ const removeDocument = defineOperation({
   description: "This one and no other. A file it was read from stays where it is.",
   params: { document: "Id of the document" },
   action: "knowledge.write",
-  answers: { 204: { about: "It is gone" }, 404: { about: "There is none: `unknown_document`", shape: "Refusal" } },
+  answers: { 204: { about: "It is gone" }, 404: { about: "There is none: `unknown_document`", shape: "Problem" } },
   async handle(core, { params: { document = "" } }) {
     const isRemoved = await askKnowledge(core, (base) => base.removeDocument(document));
     if (!isRemoved)

@@ -27,10 +27,11 @@ export async function listApprovals(log: Log, sessionId: string, now = Date.now(
       if (record?.envelope.run_id !== latest.runId) continue;
       const { event } = record;
       if (event.type === "tool_approval") {
-        const { call_id = "", name, arguments: given, expires_at } = event as EventOf<"tool_approval">;
+        const { call_id = "", name, arguments: given, expires_at, digest } = event as EventOf<"tool_approval">;
         const base = { call_id, run_id: latest.runId, name, arguments: given };
         const event_id = record.envelope.event_id ?? 0;
-        waiting.set(call_id, { ...base, event_id, ...(expires_at === undefined ? {} : { expires_at }) });
+        const ends = expires_at === undefined ? {} : { expires_at };
+        waiting.set(call_id, { ...base, event_id, ...ends, ...(digest === undefined ? {} : { digest }) });
       } else if (event.type === "tool_approval_result" || event.type === "tool_end") {
         waiting.delete((event as EventOf<"tool_end">).call_id ?? "");
       }

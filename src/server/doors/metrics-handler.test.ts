@@ -20,7 +20,7 @@ describe("the page of metrics", () => {
     const handler = createMetricsHandler((await createPrometheusObserver()).register);
     const response = await handler(new Request(ADDRESS, { method: "POST" }));
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
-    expect(await response.json()).toMatchObject({ type: "refusal", code: "unsupported" });
+    expect(await response.json()).toMatchObject({ code: "unsupported" });
   });
 
   it("says no more than that where it cannot be written", async () => {

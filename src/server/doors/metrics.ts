@@ -12,7 +12,7 @@ export const getMetrics = defineOperation({
   action: "metrics.read",
   answers: {
     200: { about: "In the text format of Prometheus", mediaTypes: ["text/plain"] },
-    404: { about: "This server keeps no metrics", shape: "Refusal" },
+    404: { about: "This server keeps no metrics", shape: "Problem" },
   },
   handle: ({ register, report }, { request }) => {
     if (register === undefined) throw new LoomError("not_found", "this server keeps no metrics");

@@ -143,7 +143,7 @@ describe("a message that is behind another", () => {
     await ask("POST", "/v1/sessions/s/runs/r2/cancel", { reason: "changed my mind" });
     await expect(readFrames(stream)).rejects.toThrow("changed my mind");
     const refusal = await ask("POST", "/v1/sessions/s/runs", { message: "2", run_id: "r2" }, { status: 409, headers });
-    expect(refusal).toMatchObject({ code: "cancelled", message: "changed my mind" });
+    expect(refusal).toMatchObject({ code: "cancelled", detail: "changed my mind" });
   });
 
   it("would rather not wait, or not wait for the other", async () => {

@@ -54,7 +54,7 @@ const startAnywhere = defineOperation<"StreamView", "StartRun">({
   answers: ANSWERS,
   async handle(core, call) {
     const key = readKey(call.request);
-    const session = deriveSessionId(key);
+    const session = deriveSessionId(key, call.asker.principal.owner);
     await core.authorize({ asker: call.asker, action: "runs.start", session });
     return start(core, call, session, key);
   },
@@ -68,8 +68,12 @@ async function start(
 ): Promise<Response> {
   const framing = readFramingOrJson(call.request);
   const { dialect, modes } = call.query;
-  if (framing !== "json") await assertView(core, session, { dialect, modes }, call.request);
-  const asked = await startRun(core, session, key, call.body);
+  if (framing !== "json") {
+    // Whose the session is was asked; that it may be read, where it is made only now, is a matter of the asker alone.
+    await core.authorize({ asker: call.asker, action: "sessions.read" });
+    await assertView(core, session, { dialect, modes }, call.request);
+  }
+  const asked = await startRun(core, call.asker, { ...call.body, session, key });
   if (framing !== "json") return sendRun(core, call, asked, { dialect, modes }, framing);
   const started = await describeStarted(core, asked);
   const isOver = started.status !== "queued" && started.status !== "live";

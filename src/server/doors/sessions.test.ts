@@ -23,7 +23,7 @@ describe("sessions", () => {
   it("are refused where their name or title is no good, or the body is something else", async () => {
     const { ask } = await setServerStage();
     const refuse = (body: unknown) => ask("POST", "/v1/sessions", body, { status: 400 });
-    expect(await refuse({ session_id: "" })).toMatchObject({ type: "refusal", code: "invalid_name" });
+    expect(await refuse({ session_id: "" })).toMatchObject({ code: "invalid_name" });
     expect(await refuse({ session_id: "s", title: "x".repeat(1001) })).toMatchObject({ code: "invalid_name" });
     expect(await refuse({ title: 1 })).toMatchObject({ code: "invalid_request" });
     expect(await refuse([])).toMatchObject({ code: "invalid_request" });
@@ -288,7 +288,7 @@ describe("what goes wrong in here", () => {
     log.listSessions = () => Promise.reject(new Error("the secret of the store"));
     const { ask, reported } = await setServerStage({ log });
     const refusal = await ask("GET", "/v1/sessions", undefined, { status: 500 });
-    expect(refusal).toMatchObject({ type: "refusal", code: "internal_error", error_id: "error-1" });
+    expect(refusal).toMatchObject({ code: "internal_error", id: "error-1" });
     expect(JSON.stringify(refusal)).not.toContain("secret");
     expect(reported).toHaveLength(1);
   });

@@ -3,16 +3,21 @@ import { randomUUID } from "node:crypto";
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
 import { unknownSession } from "../../log/rules.ts";
-import { isLoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
 import { addressBlob } from "../blobs/address-blob.ts";
+import { inLine } from "../commands/carry-out.ts";
+import { type CommandAuthor, findOwn, makeOwn, mayTouch } from "../commands/command-author.ts";
+import { authorOf } from "../commands/commands-for.ts";
+import type { Asker } from "../guard/authorize.ts";
+import { leaseBody } from "../http/lease-body.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfSession } from "./addresses.ts";
 import { ask, KEY_HEADER, readKey } from "./command-door.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
-import { forkOnce, hasPlace } from "./fork-once.ts";
+import { forkOnce, goesOn, hasPlace } from "./fork-once.ts";
 import { cutPage, describeQueued, describeRun, describeSession, readPage } from "./describe-session.ts";
 
 /** Of a session's own page. */
@@ -35,10 +40,10 @@ const createSession = defineOperation<"Nothing", "CreateSession">({
     200: { about: "It was there already, and is as it was", shape: "Session" },
     201: { about: "It was made", shape: "Session" },
   },
-  async handle(core, { request, asker, body: { session_id: session = makeId(request), title } }) {
+  async handle(core, { request, asker, body: { session_id: session = makeId(request, asker), title } }) {
     await core.authorize({ asker, action: "sessions.create", session });
     const isThere = (await core.log.getSession(session)) !== undefined;
-    const info = await core.log.createSession(session, title === undefined ? {} : { title });
+    const info = await makeOwn(core.log, authorOf(core, asker), session, title === undefined ? {} : { title });
     const headers = { location: addressOfSession(core, session) };
     return Response.json(describeSession(info), { status: isThere ? 200 : 201, headers });
   },
@@ -53,10 +58,12 @@ const listSessions = defineOperation<"ListSessions">({
   query: "ListSessions",
   action: "sessions.list",
   answers: { 200: { about: "The sessions", shape: "SessionList" } },
-  async handle({ log }, { query }) {
+  async handle(core, { asker, query }) {
+    const { log } = core;
     const { limit, ...place } = readPage(query);
     const { q = "" } = query;
-    const asked = { ...place, limit: limit + 1 };
+    const { owner, isAdmin } = authorOf(core, asker);
+    const asked = { ...place, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
     const found: readonly (SessionInfo | FoundSession)[] =
       q.trim() === "" ? await log.listSessions(asked) : await log.searchSessions({ ...asked, query: q });
     const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
@@ -110,8 +117,13 @@ const renameSession = defineOperation<"Nothing", "RenameSession">({
   body: "RenameSession",
   action: "sessions.write",
   answers: { 200: { about: "The session", shape: "Session" } },
-  async handle({ log }, { params: { id = "" }, body: { title } }) {
-    return Response.json(describeSession(await log.renameSession(id, title)));
+  async handle(core, { asker, params: { id = "" }, body: { title } }) {
+    const { log } = core;
+    const renamed = await inLine(log, id, async () => {
+      await findOwn(log, authorOf(core, asker), id);
+      return log.renameSession(id, title);
+    });
+    return Response.json(describeSession(renamed));
   },
 });
 
@@ -124,11 +136,18 @@ const deleteSession = defineOperation({
   params: ID,
   action: "sessions.delete",
   answers: { 204: { about: "There is no such session any more" } },
-  async handle(core, { params: { id = "" } }) {
+  async handle(core, { asker, params: { id = "" } }) {
     const { log, blobs } = core;
-    if ((await log.getSession(id)) !== undefined) await stopRuns(core, id);
-    const wasThere = await log.deleteSession(id);
-    // Also of one that is gone already: whoever deleted it may have been cut off here.
+    if ((await log.getSession(id)) !== undefined) await stopRuns(core, asker, id);
+    const wasThere = await inLine(log, id, async () => {
+      const info = await log.getSession(id);
+      // It may have become another's since leave was asked for.
+      if (info !== undefined && !mayTouch(authorOf(core, asker), info)) throw unknownSession(id);
+      // Before the session: whoever is cut off here can ask again, and the next of its name, whosever, finds none of it.
+      await blobs?.deleteSession(id);
+      return log.deleteSession(id);
+    });
+    // What came in between, and what an older server has left.
     await blobs?.deleteSession(id);
     if (!wasThere) throw unknownSession(id);
     return new Response(null, { status: 204 });
@@ -139,7 +158,7 @@ const deleteSession = defineOperation({
  * A run that is told to stop lets go of its model and its tools; one that is only deleted learns of it when it next
  * writes. Whoever holds the session and does not answer in time is fenced by the deletion.
  */
-async function stopRuns(core: ServerCore, session: string): Promise<void> {
+async function stopRuns(core: ServerCore, asker: Asker, session: string): Promise<void> {
   const { log } = core;
   const waiting = await log.listPending(session, log.limits.maxPendingCommands);
   // What waits first, so that nothing begins when the live one ends.
@@ -151,7 +170,8 @@ async function stopRuns(core: ServerCore, session: string): Promise<void> {
   await Promise.all(
     [...queued, ...live.map(({ runId }) => runId)].map(async (run_id) => {
       try {
-        await ask(core, { type: "cancel", id: randomUUID(), session, run_id, reason: "the session is deleted" });
+        const id = randomUUID();
+        await ask(core, asker, { type: "cancel", id, session, run_id, reason: "the session is deleted" });
       } catch (error) {
         // It goes all the same.
         if (!isLoomError(error)) throw error;
@@ -177,15 +197,22 @@ const fork = defineOperation<"Nothing", "ForkSession">({
   async handle(core, { request, asker, params: { id = "" }, body }) {
     // Where a copy of all parts from the old session follows from nothing but its name.
     const kind = hasPlace(body) ? "fork" : "copy";
-    const to = body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readKey(request)]));
+    const author = authorOf(core, asker);
+    const to = body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readKey(request)]), author.owner);
     await core.authorize({ asker, action: "sessions.create", session: to });
+    if (goesOn(body)) await authorizeGoingOn(core, asker, id, to);
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
     const [old, own] = [id, to].map((sessionId) => addressBlob(core, { sessionId, blobId: "" })) as [string, string];
     const moveImage = (url: string): string => (url.startsWith(old) ? own + url.slice(old.length) : url);
-    const { made, isNew } = await forkOnce(core.log, { from: id, to, asked: body, isKeyed, moveImage });
-    // Whoever made it may have been cut off here.
-    await copyBlobs(core, id, to, isNew);
+    const { owner, actor, tools } = author;
+    const asked = { from: id, to, asked: body, isKeyed, moveImage, owner, actor, tools };
+    const { made, isNew } = await forkOnce(core.log, asked);
     const { checkpointId } = made;
+    // Whoever made it may have been cut off here.
+    await undoUnless(core, made, isNew, async () => {
+      if (checkpointId !== undefined && isNew) await admitLatest(core, author, to);
+      await copyBlobs(core, id, to);
+    });
     // Its run is live there, and somebody has to go on with it.
     if (checkpointId !== undefined) core.runs.attend(to);
     const headers = { location: addressOfSession(core, to) };
@@ -195,19 +222,51 @@ const fork = defineOperation<"Nothing", "ForkSession">({
   },
 });
 
-/** What the records of the new session speak of. Without all of it there is no new session. */
-async function copyBlobs({ log, blobs }: ServerCore, from: string, to: string, isNew: boolean): Promise<void> {
-  if (blobs === undefined) return;
+/**
+ * A run that goes on is a run that is begun. It has the rights it had, and whoever began it pays: those who have fewer,
+ * or may only read it, must not have it go on.
+ */
+async function authorizeGoingOn(core: ServerCore, asker: Asker, from: string, to: string): Promise<void> {
+  await core.authorize({ asker, action: "runs.start", session: to });
+  if (!mayTouch(authorOf(core, asker), await findSession(core.log, from)))
+    throw new LoomError("forbidden", "a session that is only shared can be copied; no run of it can go on");
+  if (asker.principal.tools !== undefined)
+    throw new LoomError(
+      "forbidden",
+      "a credential with rules for tools cannot have a run go on that another began: fork before a run instead",
+    );
+}
+
+/** Throws where whoever asks may not begin the run that goes on in a fork. */
+async function admitLatest({ log, runs }: ServerCore, { admitRun }: CommandAuthor, session: string): Promise<void> {
+  if (admitRun === undefined) return;
+  const [latest] = await log.listRuns(session, { limit: 1 });
+  if (latest !== undefined) await admitRun({ agent: runs.resolveAgent(latest.agent), session, run: latest.runId });
+}
+
+/** Without all that belongs to it there is no new session. */
+async function undoUnless(
+  { log, blobs }: ServerCore,
+  { sessionId }: SessionInfo,
+  isNew: boolean,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    for (const { blobId, mediaType, name } of await blobs.list(from)) {
-      const { bytes } = await blobs.read(from, blobId);
-      await blobs.put(to, bytes, { mediaType, name });
-    }
+    await work();
   } catch (error) {
     if (!isNew) throw error;
-    await log.deleteSession(to);
-    await blobs.deleteSession(to);
+    await log.deleteSession(sessionId);
+    await blobs?.deleteSession(sessionId);
     throw error;
+  }
+}
+
+/** What the records of the new session speak of. */
+async function copyBlobs({ blobs }: ServerCore, from: string, to: string): Promise<void> {
+  if (blobs === undefined) return;
+  for (const { blobId, mediaType, name } of await blobs.list(from)) {
+    const { bytes } = await blobs.read(from, blobId);
+    await blobs.put(to, bytes, { mediaType, name });
   }
 }
 
@@ -220,7 +279,7 @@ const exportOne = defineOperation({
   params: ID,
   action: "sessions.read",
   answers: { 200: { about: "The records", mediaTypes: ["application/x-ndjson"] } },
-  async handle({ log }, { params: { id = "" } }) {
+  async handle({ log, access }, { asker, params: { id = "" } }) {
     const { lastId, firstId } = await findSession(log, id);
     const pages = lastId < firstId ? undefined : exportSession(log, id);
     const encoder = new TextEncoder();
@@ -233,7 +292,7 @@ const exportOne = defineOperation({
       },
       cancel: async () => void (await pages?.return()),
     });
-    return new Response(body, {
+    return new Response(access.isOpen ? body : leaseBody(body, (onEnd) => access.watch(asker, id, onEnd)), {
       headers: {
         "content-type": "application/x-ndjson",
         "cache-control": "no-store",
@@ -244,8 +303,8 @@ const exportOne = defineOperation({
 });
 
 /** Asked again with the same key, it is the same session that is meant. */
-function makeId(request: Request): string {
-  return deriveSessionId(readKey(request));
+function makeId(request: Request, { principal }: Asker): string {
+  return deriveSessionId(readKey(request), principal.owner);
 }
 
 export const SESSION_OPERATIONS: readonly AnyOperation[] = [

@@ -7,6 +7,7 @@
 import { formatCursor } from "../../log/index.ts";
 import type { StartedRun, StartRun } from "../api/shapes.generated.ts";
 import { deriveRunId } from "../commands/derive-run-id.ts";
+import type { Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfRunEvents } from "./addresses.ts";
 import { ask } from "./command-door.ts";
@@ -19,8 +20,12 @@ export interface AskedRun {
   readonly key: string;
 }
 
-export async function startRun(core: ServerCore, session: string, key: string, asked: StartRun): Promise<AskedRun> {
-  const { result } = await ask(core, { ...asked, type: "run", id: key, session });
+export async function startRun(
+  core: ServerCore,
+  asker: Asker,
+  { session, key, ...asked }: StartRun & Pick<AskedRun, "session" | "key">,
+): Promise<AskedRun> {
+  const { result } = await ask(core, asker, { ...asked, type: "run", id: key, session });
   const { run_id: named } = result ?? {};
   return { session, key, run: typeof named === "string" ? named : (asked.run_id ?? deriveRunId(session, key)) };
 }

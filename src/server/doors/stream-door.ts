@@ -16,7 +16,7 @@ import type { AskedRun } from "./start-run.ts";
 
 type Framing = "sse" | "ndjson";
 /** What a stream needs of a call, whatever its query and body are. */
-type StreamCall = Pick<ApiCall<"Nothing", "Nothing">, "request" | "node" | "signal">;
+type StreamCall = Pick<ApiCall<"Nothing", "Nothing">, "request" | "asker" | "node" | "signal">;
 
 export const STREAM_TYPES: readonly string[] = ["text/event-stream", "application/x-ndjson"];
 
@@ -52,14 +52,17 @@ interface SendOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
+/** It breaks off when leave to read the session ends: whoever comes back is told why. */
 export async function sendStream(
   core: ServerCore,
-  { node, signal }: Pick<StreamCall, "node" | "signal">,
+  { asker, node, signal }: Omit<StreamCall, "request">,
   session: string,
-  asked: Omit<ReadRequest, "transport" | "signal">,
+  asked: Omit<ReadRequest, "transport" | "signal" | "lease">,
   { framing, headers = {} }: SendOptions,
 ): Promise<Response> {
-  const reader = await core.streams.open(session, { ...asked, transport: "http", signal });
+  const { access } = core;
+  const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(asker, session, onEnd);
+  const reader = await core.streams.open(session, { ...asked, transport: "http", signal, lease });
   // Nobody is left to read this.
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;

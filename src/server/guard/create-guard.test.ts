@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { isLoomError } from "../../protocol/index.ts";
 import { createGuard, formatHost, listLoopbackHosts, type Visit } from "./create-guard.ts";
+import { limitNotices } from "./limit-notices.ts";
+import type { Notice } from "./notice.ts";
 import { readAsker } from "./read-asker.ts";
 import { isLoopback, readAddress, readProxies } from "./read-proxies.ts";
 
@@ -59,12 +61,48 @@ describe("who may come in", () => {
       "forbidden",
     ],
     ["any name where nobody cares", { headers: { host: "any.example" }, hosts: undefined }, ""],
+    ["two names where nobody cares", { headers: { host: "a.example, b.example" }, hosts: undefined }, "forbidden"],
+    ["somebody at a name where nobody cares", { headers: { host: "a@b.example" }, hosts: undefined }, "forbidden"],
+    ["a number that is an address", { headers: { host: "0x7f.1" }, hosts: undefined }, "forbidden"],
+    ["our name with a dot", { headers: { host: "localhost.:10338" } }, "forbidden"],
+    ["our name as the end of another", { headers: { host: "evil-localhost:10338" } }, "forbidden"],
+    ["our name below another", { headers: { host: "localhost.evil.example:10338" } }, "forbidden"],
+    ["somebody at our name", { headers: { host: "evil@localhost:10338" } }, "forbidden"],
+    ["two names of ours", { headers: { host: "localhost:10338, localhost:10338" } }, "forbidden"],
+    ["our name and another", { headers: { host: "localhost:10338, evil.example" } }, "forbidden"],
+    ["version 6 in full", { headers: { host: "[0:0:0:0:0:0:0:1]:10338" } }, "forbidden"],
+    ["version 4 as 6", { headers: { host: "[::ffff:127.0.0.1]:10338" } }, "forbidden"],
+    ["version 6 without brackets", { headers: { host: "::1:10338" } }, "forbidden"],
+    ["an address in other words", { headers: { host: "2130706433:10338" } }, "forbidden"],
+    ["an address of nobody", { headers: { host: "0.0.0.0:10338" } }, "forbidden"],
+    ["a path in a name", { headers: { host: "localhost:10338/x" } }, "forbidden"],
+    ["no name", { headers: { host: "" } }, "forbidden"],
+    ["a target of the same name", { headers: here, visit: { target: "localhost:10338" } }, ""],
+    ["a target of another name", { headers: here, visit: { target: "evil.example" } }, "forbidden"],
+    ["a target that cannot be read", { headers: here, visit: { target: "" } }, "forbidden"],
 
     ["our own page", { headers: { ...here, origin: "http://localhost:10338" } }, ""],
     ["a page of another port", { headers: { ...here, origin: "http://localhost:3000" } }, "forbidden"],
     ["a page of another scheme", { headers: { ...here, origin: "https://localhost:10338" } }, "forbidden"],
     ["a page of another site", { headers: { ...here, origin: "https://evil.example" } }, "forbidden"],
     ["a page of no site", { headers: { ...here, origin: "null" } }, "forbidden"],
+    ["a page without a name", { headers: { ...here, origin: "http://" } }, "forbidden"],
+    ["a page below our name", { headers: { ...here, origin: "http://localhost.evil.example:10338" } }, "forbidden"],
+    ["a page that begins as ours", { headers: { ...here, origin: "http://localhost:103380" } }, "forbidden"],
+    ["a page that ends as ours", { headers: { ...here, origin: "http://evil-localhost:10338" } }, "forbidden"],
+    ["a page without our port", { headers: { ...here, origin: "http://localhost" } }, "forbidden"],
+    ["a page of another name of ours", { headers: { ...here, origin: "http://127.0.0.1:10338" } }, "forbidden"],
+    ["our page in capitals", { headers: { ...here, origin: "HTTP://LOCALHOST:10338" } }, "forbidden"],
+    ["our page with a slash", { headers: { ...here, origin: "http://localhost:10338/" } }, "forbidden"],
+    ["our page with a dot", { headers: { ...here, origin: "http://localhost.:10338" } }, "forbidden"],
+    ["somebody at our page", { headers: { ...here, origin: "http://localhost:10338@evil.example" } }, "forbidden"],
+    ["our page twice", { headers: { ...here, origin: "http://localhost:10338, http://localhost:10338" } }, "forbidden"],
+    ["a file", { headers: { ...here, origin: "file://" } }, "forbidden"],
+    ["an extension", { headers: { ...here, origin: "chrome-extension://abcdef" } }, "forbidden"],
+    ["an allowed one in capitals", { headers: { ...here, origin: "https://APP.example.com" } }, "forbidden"],
+    ["an allowed one over http", { headers: { ...here, origin: "http://app.example.com" } }, "forbidden"],
+    ["an allowed one with a port", { headers: { ...here, origin: "https://app.example.com:444" } }, "forbidden"],
+    ["an allowed one with a dot", { headers: { ...here, origin: "https://app.example.com." } }, "forbidden"],
     ["a page that was allowed", { headers: { ...here, origin: "https://app.example.com" } }, "https://app.example.com"],
     ["nearly one that was", { headers: { ...here, origin: "https://app.example.com.evil.example" } }, "forbidden"],
     ["one below one that was", { headers: { ...here, origin: "https://x.app.example.com" } }, "forbidden"],
@@ -140,6 +178,60 @@ describe("who may come in", () => {
   });
 });
 
+describe("whoever runs the server", () => {
+  const refuseAll = (askers: readonly { readonly [name: string]: string }[], hosts: ReadonlySet<string> = HOSTS) => {
+    const notices: Notice[] = [];
+    const guard = createGuard({ hosts, origins: ORIGINS, notify: (notice) => notices.push(notice) });
+    const messages = askers.map((headers) => {
+      const url = new URL("http://10.1.1.1/");
+      const asker = readAsker({ headers: new Headers(headers), url, peer: undefined }, readProxies([]));
+      try {
+        return guard.admit(asker, { isPage: false });
+      } catch (error) {
+        return (error as Error).message;
+      }
+    });
+    return { notices, messages };
+  };
+
+  it("learns what would let them in, and they do not", () => {
+    const { notices, messages } = refuseAll([
+      { host: "loom.lan:10338" },
+      { ...here, origin: "https://new.example.com" },
+      { ...here, origin: "null" },
+      { host: "a b, c" },
+    ]);
+    expect(notices).toEqual([
+      { what: "host_refused", name: "loom.lan:10338", option: "hosts", allow: "loom.lan:10338" },
+      { what: "origin_refused", name: "https://new.example.com", option: "origins", allow: "https://new.example.com" },
+      { what: "origin_refused", name: "null", option: "origins", allow: undefined },
+      { what: "host_refused", name: "a b, c", option: "hosts", allow: undefined },
+    ]);
+    expect(messages.join()).not.toMatch(/localhost|10338|example/);
+  });
+
+  it("learns of each once in a minute, and of no more than a hundred", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const notices: Notice[] = [];
+    const tell = limitNotices((notice) => notices.push(notice));
+    const knock = (name: string): void => tell({ what: "host_refused", name, option: "hosts" });
+    for (let n = 0; n < 3; n++) knock("a");
+    expect(notices).toHaveLength(1);
+    vi.advanceTimersByTime(59_999);
+    knock("a");
+    expect(notices).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    knock("a");
+    expect(notices).toHaveLength(2);
+    for (let n = 0; n < 1000; n++) knock(`name-${n}`);
+    expect(notices).toHaveLength(101);
+    vi.advanceTimersByTime(60_000);
+    knock("late");
+    expect(notices.at(-1)?.name).toBe("late");
+  });
+});
+
 describe("who asks", () => {
   const ask = (forwarded: string | undefined, peer: string | undefined, proxies: readonly string[]) => {
     const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
@@ -173,6 +265,12 @@ describe("who asks", () => {
       readProxies(["10.0.0.0/8"]),
     );
     expect([asker.host, asker.url.href]).toEqual(["outer.example", "https://outer.example/a?b=1"]);
+  });
+
+  it("reads a path with two slashes as a path", () => {
+    const url = new URL("http://h:1//evil.example/v1?a=1");
+    const { url: seen } = readAsker({ headers: new Headers({ host: "h:1" }), url, peer: undefined }, readProxies([]));
+    expect(seen.href).toBe("http://h:1//evil.example/v1?a=1");
   });
 
   it.each(["10.0.0.0/33", "10.0.0.0/x", "proxy.example", "", "10.0.0.0/8/8", "::ffff:10.0.0.0/104"])(

@@ -2,10 +2,12 @@
  * Who asks, and by which name they have reached us: past the proxies that are trusted, and no further. It knows no rule
  * about who may.
  */
-import type { Asker } from "./authorize.ts";
+import type { Stranger } from "./authorize.ts";
 import { type Proxies, readAddress } from "./read-proxies.ts";
 
 export interface Arrival {
+  /** `GET` when absent. */
+  readonly method?: string;
   readonly headers: Headers;
   /** As it came in. */
   readonly url: URL;
@@ -13,15 +15,14 @@ export interface Arrival {
   readonly peer: string | undefined;
 }
 
-export interface KnownAsker extends Asker {
+export interface KnownStranger extends Stranger {
   /** `host` of the connection itself, whatever a proxy says. */
   readonly directHost: string;
-  /** Host and scheme as whoever asks has written them. */
+  /** As whoever asks has written it. */
   readonly host: string;
-  readonly origin: string;
 }
 
-export function readAsker({ headers, url, peer }: Arrival, proxies: Proxies): KnownAsker {
+export function readAsker({ method = "GET", headers, url, peer }: Arrival, proxies: Proxies): KnownStranger {
   const directHost = readHost(headers.get("host") ?? url.host, url.protocol.slice(0, -1));
   const { address, hops } = findAsker(headers, peer, proxies);
   const told = pickHop(headers.get("x-forwarded-proto"), hops)?.toLowerCase();
@@ -29,8 +30,16 @@ export function readAsker({ headers, url, peer }: Arrival, proxies: Proxies): Kn
   const named = pickHop(headers.get("x-forwarded-host"), hops);
   const host = named === undefined ? directHost : readHost(named, scheme);
   const origin = `${scheme}://${host}`;
-  const seen = URL.parse(url.pathname + url.search, origin) ?? url;
-  return { headers, url: seen, address, directHost, host, origin };
+  return { method, headers, url: readSeen(url, origin), address, directHost, host, origin };
+}
+
+/** A path that begins with two slashes is a path, and no name of another server. */
+function readSeen(url: URL, origin: string): URL {
+  const seen = URL.parse(origin);
+  if (seen === null) return url;
+  seen.pathname = url.pathname;
+  seen.search = url.search;
+  return seen;
 }
 
 /** As it is compared, and as a browser writes an origin: small, without the port that goes without saying. */

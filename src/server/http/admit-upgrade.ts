@@ -2,54 +2,55 @@
  * A connection that wants to become a socket: the same checks as for a request, before anything is accepted. Paths that
  * are not ours are left alone, for whoever else is there.
  */
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
+import { unauthorized } from "../auth/unauthorized.ts";
 import type { Asker } from "../guard/authorize.ts";
 import { readAsker } from "../guard/read-asker.ts";
 import type { Entrance } from "./answer-request.ts";
-import { describeLocal } from "./node-bindings.ts";
-import { describeRefusal } from "./refuse-request.ts";
-import { statusOf } from "./status-of.ts";
+import { readRequestId } from "./answer-headers.ts";
+import { describeLocal, readTarget } from "./node-bindings.ts";
+import { refuseUpgrade } from "./refuse-upgrade.ts";
 
-/** Whoever asks; `refused` where they were told no, undefined where the path is not ours. */
+/**
+ * Undefined where the path is not ours: then nothing was done. Else whoever asks, or undefined where they were told no.
+ * Never rejects.
+ */
 export function admitUpgrade(
   { core, guard, proxies }: Entrance,
   request: IncomingMessage,
   socket: Duplex,
   socketPaths: ReadonlySet<string>,
-): Asker | "refused" | undefined {
+): Promise<Asker | undefined> | undefined {
   const isSecure = "encrypted" in request.socket && request.socket.encrypted === true;
   const url = URL.parse(request.url ?? "/", `${isSecure ? "https" : "http"}://${request.headers.host ?? "localhost"}`);
   if (url === null || !url.pathname.startsWith(core.basePath)) return undefined;
   if (!socketPaths.has(url.pathname.slice(core.basePath.length))) return undefined;
-  try {
-    const peer = request.socket.remoteAddress;
-    const asker = readAsker({ headers: readHeaders(request), url, peer }, proxies);
-    guard.admit(asker, { isPage: false, local: describeLocal(request) });
+  const peer = request.socket.remoteAddress;
+  const stranger = readAsker({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
+  const admit = async (): Promise<Asker> => {
+    guard.admit(stranger, { isPage: false, local: describeLocal(request), target: readTarget(request) });
     if (core.closing.aborted)
       throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
+    const asker = { ...stranger, ...(await core.access.identify(stranger)) };
+    // Whatever would be asked for there is not for them.
+    if (asker.principal.kind === "nobody" && asker.shares.length === 0) throw unauthorized(false);
     return asker;
-  } catch (error) {
-    refuseUpgrade(core, socket, error);
-    return "refused";
-  }
+  };
+  // One who leaves while it is found out who it is must not break anything.
+  socket.on("error", ignore);
+  return admit()
+    .catch((error: unknown) => {
+      const requestId = readRequestId(stranger.headers.get("x-request-id"));
+      refuseUpgrade(core, socket, error, { requestId, isSecure: stranger.origin.startsWith("https:") });
+      return undefined;
+    })
+    .finally(() => socket.off("error", ignore));
 }
 
-function refuseUpgrade(core: Entrance["core"], socket: Duplex, error: unknown): void {
-  const refusal = describeRefusal(core, error);
-  const status = statusOf(refusal.code);
-  const body = JSON.stringify(refusal);
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
-    "connection: close",
-    "content-type: application/json",
-    `content-length: ${Buffer.byteLength(body)}`,
-    ...(status === 503 ? ["retry-after: 1"] : []),
-  ];
-  // Whoever is refused may be gone already.
-  socket.on("error", () => undefined);
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+function ignore(): void {
+  return undefined;
 }
 
 function readHeaders({ headersDistinct }: IncomingMessage): Headers {

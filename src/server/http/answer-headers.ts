@@ -1,6 +1,7 @@
 /** What every answer bears, whichever door it comes from. A door that says otherwise is heard. */
 import { randomUUID } from "node:crypto";
 import type { NodeBindings } from "../api/operation.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
 
 export type AnswerHeaders = { readonly [name: string]: string };
 
@@ -10,14 +11,18 @@ export interface AnswerHeadersOptions {
   readonly origin: string | undefined;
   /** There are such sites, so answers are not alike for all. */
   readonly variesByOrigin: boolean;
+  /** Whoever asks came over https, and had better never come otherwise. */
+  readonly isSecure?: boolean;
 }
 
-export function createAnswerHeaders({ requestId, origin, variesByOrigin }: AnswerHeadersOptions): AnswerHeaders {
+export function createAnswerHeaders(options: AnswerHeadersOptions): AnswerHeaders {
+  const { requestId, origin, variesByOrigin, isSecure = false } = options;
   return {
+    ...SECURITY_HEADERS,
+    // Answers depend on who asks, unless a door knows better.
+    "cache-control": "no-store",
     "x-request-id": requestId,
-    "x-content-type-options": "nosniff",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
+    ...(isSecure ? { "strict-transport-security": "max-age=31536000" } : {}),
     ...(variesByOrigin ? { vary: "origin" } : {}),
     ...(origin === undefined
       ? {}

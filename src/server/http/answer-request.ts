@@ -3,7 +3,7 @@
  */
 import type { NodeBindings } from "../api/operation.ts";
 import type { Guard } from "../guard/create-guard.ts";
-import { readAsker } from "../guard/read-asker.ts";
+import { type KnownStranger, readAsker } from "../guard/read-asker.ts";
 import type { Proxies } from "../guard/read-proxies.ts";
 import type { ServerCore } from "../server-core.ts";
 import {
@@ -15,7 +15,7 @@ import {
   setOnResponse,
 } from "./answer-headers.ts";
 import { type App, assertPath } from "./create-app.ts";
-import { describeLocal, readNodeBindings } from "./node-bindings.ts";
+import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
 import { answerThrown } from "./refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
@@ -30,27 +30,33 @@ export interface Entrance {
 export async function answerRequest(entrance: Entrance, request: Request, env: unknown): Promise<Response> {
   const node = readNodeBindings(env);
   const requestId = readRequestId(request.headers.get("x-request-id"));
-  const { variesByOrigin } = entrance;
-  const plain = createAnswerHeaders({ requestId, origin: undefined, variesByOrigin });
+  const stranger = readStranger(entrance, request, node);
+  const about = { requestId, variesByOrigin: entrance.variesByOrigin, isSecure: stranger.origin.startsWith("https:") };
+  let headers = createAnswerHeaders({ ...about, origin: undefined });
   try {
-    const { asker, path, origin } = admit(entrance, request, node);
-    const headers = origin === undefined ? plain : createAnswerHeaders({ requestId, origin, variesByOrigin });
+    const { path, origin } = admit(entrance, request, stranger, node);
+    // From here on a page that may ask may also read why not.
+    if (origin !== undefined) headers = createAnswerHeaders({ ...about, origin });
     setOnNode(node, headers);
-    const response = await entrance.app.fetch(request, { asker, node, path });
+    const asker = { ...stranger, ...(await entrance.core.access.identify(stranger)) };
+    const response = await entrance.app.fetch(request, { asker, node, path, requestId });
     return setOnResponse(response, { ...headers, ...readPreflight(request, response, origin) }, node);
   } catch (error) {
-    return setOnResponse(answerThrown(entrance.core, request, error), plain, node);
+    return setOnResponse(answerThrown(entrance.core, request, error, requestId), headers, node);
   }
 }
 
-function admit({ core, guard, proxies }: Entrance, request: Request, node: NodeBindings) {
-  const url = new URL(request.url);
-  const path = stripBase(url.pathname, core.basePath);
-  const asker = readAsker({ headers: request.headers, url, peer: node.incoming?.socket.remoteAddress }, proxies);
-  const visit = { isPage: path === "/" && request.method === "GET", local: describeLocal(node.incoming) };
-  const origin = guard.admit(asker, visit);
+function readStranger({ proxies }: Entrance, request: Request, { incoming }: NodeBindings): KnownStranger {
+  const { method, headers } = request;
+  return readAsker({ method, headers, url: new URL(request.url), peer: incoming?.socket.remoteAddress }, proxies);
+}
+
+function admit({ core, guard }: Entrance, request: Request, stranger: KnownStranger, { incoming }: NodeBindings) {
+  const path = stripBase(new URL(request.url).pathname, core.basePath);
+  const isPage = path === "/" && request.method === "GET";
+  const origin = guard.admit(stranger, { isPage, local: describeLocal(incoming), target: readTarget(incoming) });
   assertPath(path);
-  return { asker, path, origin };
+  return { path, origin };
 }
 
 function readPreflight(request: Request, response: Response, origin: string | undefined): AnswerHeaders {

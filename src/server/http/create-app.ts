@@ -20,6 +20,7 @@ export interface Errand {
   readonly node: NodeBindings;
   /** Of the address, without what stands before all paths. */
   readonly path: string;
+  readonly requestId: string;
 }
 
 export interface AppOptions {
@@ -46,6 +47,9 @@ const BEGINNINGS: ReadonlySet<Action> = new Set([
   "knowledge.write",
 ]);
 
+/** A body may take its time, and whoever sends it may have lost their leave: it is asked for again after so long. */
+const LEAVE_MS = 1000;
+
 export function createApp(core: ServerCore, { operations, page, socketPaths }: AppOptions): App {
   const app: App = new Hono({ getPath: (_request, options) => readPath(options?.env) });
   for (const operation of operations) {
@@ -67,10 +71,13 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
     app.all(toRoute(path), ({ req, env }) => {
       if (req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: methods } });
       const error = new LoomError("unsupported", `${req.method.slice(0, 20)} is not for ${env.path.slice(0, 200)}`);
-      return refuseRequest(core, error, { status: 405, headers: { allow: methods } });
+      return refuseRequest(core, error, env.requestId, { status: 405, headers: { allow: methods } });
     });
-  app.notFound(({ env }) => refuseRequest(core, ...describeMissing(env.path, socketPaths)));
-  app.onError((error, { req }) => answerThrown(core, req.raw, error));
+  app.notFound(({ env }) => {
+    const [error, options] = describeMissing(env.path, socketPaths);
+    return refuseRequest(core, error, env.requestId, options);
+  });
+  app.onError((error, { req, env }) => answerThrown(core, req.raw, error, env.requestId));
   return app;
 }
 
@@ -88,9 +95,11 @@ async function carryOutOperation(
   params: { readonly [name: string]: string },
 ): Promise<Response> {
   const { action, query, body, takes } = operation;
-  if (core.closing.aborted && BEGINNINGS.has(action))
+  if (core.closing.aborted && BEGINNINGS.has(action) && operation.isLate !== true)
     throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
-  await core.authorize({ asker, action, session: params["id"] });
+  const leave = { asker, action, session: params["id"] };
+  const askedAt = performance.now();
+  await core.authorize(leave);
   if (takes !== undefined) assertEncoding(request);
   const call: AnyCall = {
     request,
@@ -112,6 +121,7 @@ async function carryOutOperation(
     node: request.method === "HEAD" ? {} : node,
     signal: request.signal,
   };
+  if (performance.now() - askedAt > LEAVE_MS) await core.authorize(leave);
   return operation.handle(core, call);
 }
 

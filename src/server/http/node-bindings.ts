@@ -20,6 +20,16 @@ export function describeLocal(incoming: IncomingMessage | undefined): string | u
   return address === undefined ? undefined : formatHost(address, localPort);
 }
 
+/**
+ * The name in the target of a request that is a whole address, as those to proxies are; undefined where it is a path.
+ * Empty where it cannot be read.
+ */
+export function readTarget(incoming: IncomingMessage | undefined): string | undefined {
+  const target = incoming?.url ?? "/";
+  if (target.startsWith("/") || target === "*") return undefined;
+  return URL.parse(target)?.host ?? "";
+}
+
 /** Somebody who mounts us under a path takes it off `url`, and keeps the whole as `originalUrl`. */
 export function findWholeUrl(incoming: IncomingMessage, basePath: string): string | undefined {
   const { originalUrl } = incoming as { readonly originalUrl?: unknown };

@@ -11,9 +11,12 @@ import type { ServerCore } from "../server-core.ts";
 /** What a server of Hono on Node takes for: this has been answered. */
 const ALREADY_SENT = { "x-hono-already-sent": "true" };
 
+/** Whoever goes away has done nothing wrong, nor have we where leave to read has ended. */
+const EXPECTED: ReadonlySet<unknown> = new Set(["ERR_STREAM_PREMATURE_CLOSE", "unauthorized"]);
+
 /** Whether it is better sent so: short ones are sent whole, with their length. */
 export function isLong({ headers, body }: Response): boolean {
-  return body !== null && !(headers.get("content-type") ?? "").startsWith("application/json");
+  return body !== null && !/^application\/(?:problem\+)?json\b/.test(headers.get("content-type") ?? "");
 }
 
 export async function sendOnNode(
@@ -28,8 +31,8 @@ export async function sendOnNode(
   try {
     await pipeline(Readable.fromWeb(body as ReadableStream), outgoing);
   } catch (error) {
-    // The connection is broken by now. Whoever goes away has done nothing wrong.
-    if ((error as { readonly code?: unknown }).code !== "ERR_STREAM_PREMATURE_CLOSE") core.report(error);
+    // The connection is broken by now.
+    if (!EXPECTED.has((error as { readonly code?: unknown }).code)) core.report(error);
   }
   return new Response(null, { headers: ALREADY_SENT });
 }

@@ -12,18 +12,24 @@
 import { createStreamCheck, type Dialect, issueOfFraming, type StreamCheck } from "../../dialects/index.ts";
 import { type ForeignRun, ForeignSession } from "../../engine/index.ts";
 import type { FrameOutcome, Framing } from "../../framing/index.ts";
-import type { Log } from "../../log/index.ts";
+import type { Log, SessionInfo } from "../../log/index.ts";
+import { unknownSession } from "../../log/rules.ts";
 import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
 import { readBody, streamCut } from "../http/read-body.ts";
+import { tellError } from "../tell-error.ts";
 import { readForeignFrames } from "./read-foreign-frames.ts";
 
 export interface IngestOptions {
   readonly log: Log;
   readonly sessionId: string;
+  /** Makes the session for whoever sends; throws where it is not theirs. Where it is absent, it is nobody's. */
+  readonly make?: () => Promise<SessionInfo>;
   readonly body: ReadableStream<Uint8Array>;
   readonly dialect?: Dialect | undefined;
   readonly framing?: Framing | undefined;
   readonly whenTaken?: "rename" | "refuse" | undefined;
+  /** Who sends; what the stream says of that where it is absent. */
+  readonly actor?: string | undefined;
   readonly maxBytes: number;
   readonly maxFrameBytes: number;
   readonly idleMs: number;
@@ -113,13 +119,20 @@ class Intake {
 
   /** Not before there is something to write: a body that is refused whole leaves no session behind. */
   async #open(): Promise<ForeignSession> {
-    const { log, sessionId, whenTaken, report, waitMs = 0, signal } = this.#options;
+    const { log, sessionId, whenTaken, actor, report, waitMs = 0, signal, make } = this.#options;
+    const made = await make?.();
     const session = await ForeignSession.open(log, sessionId, {
       waitMs,
       signal,
       ...(whenTaken === undefined ? {} : { whenTaken }),
+      ...(actor === undefined ? {} : { actor }),
       ...(report === undefined ? {} : { report }),
     });
+    // Deleted in between, it may have become another's: what is held then is not what was asked for.
+    if (made !== undefined && (await log.getSession(sessionId))?.incarnation !== made.incarnation) {
+      await session.close();
+      throw unknownSession(sessionId);
+    }
     session.signal.addEventListener("abort", () => this.#stop(session.signal.reason), { once: true });
     return session;
   }
@@ -172,10 +185,11 @@ class Intake {
 }
 
 function describe(error: unknown): { readonly message: string; readonly code: string; readonly recoverable: boolean } {
-  const isOurs = isLoomError(error);
+  // The error itself is told to whoever sent the stream, and reported there.
+  const { code, message } = tellError(() => undefined, error);
   return {
-    message: isOurs ? error.message : "the stream could not be taken in",
-    code: isOurs ? error.code : "internal_error",
+    message: isLoomError(error) ? message : "the stream could not be taken in",
+    code,
     recoverable: !isLoomError(error, "ingest_invalid"),
   };
 }

@@ -5,6 +5,7 @@
  * Invariant: nothing but files of the page is sent, and none of them may run, load or be framed by anything foreign.
  */
 import { fileURLToPath } from "node:url";
+import { SECURITY_HEADERS } from "../http/security-headers.ts";
 import { chooseEncoding } from "./choose-encoding.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 
@@ -31,19 +32,7 @@ const POLICY = [
   "trusted-types loom loom-chart",
 ].join("; ");
 
-/** What the page never asks a browser for. It may write to the clipboard. */
-const REFUSED = ["accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer"];
-const REFUSED_TOO = ["microphone", "midi", "payment", "publickey-credentials-get", "screen-wake-lock", "serial", "usb"];
-
-const PROTECTION: { readonly [name: string]: string } = {
-  "content-security-policy": POLICY,
-  "permissions-policy": [...REFUSED, ...REFUSED_TOO].map((name) => `${name}=()`).join(", "),
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-};
+const PROTECTION: { readonly [name: string]: string } = { ...SECURITY_HEADERS, "content-security-policy": POLICY };
 
 const NOT_BUILT = `The page is not built yet. In the folder of the package:
 

@@ -24,6 +24,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { awaitWritten, carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
 import type { Action } from "../guard/authorize.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
+import { actionOf } from "../commands/action-of.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
 import type { Chunk } from "../streams/chunk.ts";
@@ -49,6 +50,10 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly streams?: Streams;
   /** Asked before every stream and every command; throws `forbidden` or `unauthorized`. */
   readonly authorize?: (action: Action, session: string) => Promise<void> | void;
+  /** Told of every frame that asks for something; throws `rate_limited`. */
+  readonly countRequest?: () => void;
+  /** Leave to read a session, which may end: then its stream is refused. Throws `too_many_streams`. */
+  readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
   /** Streams on one connection. Code `too_many_subscriptions`. */
   readonly maxSubscriptions?: number;
   /** Commands that are being carried out. Code `backlog_full`. */
@@ -139,10 +144,21 @@ export class ControlConnection {
       return;
     }
     const { frame } = decoded;
+    if (frame.type === "unsubscribe") void this.#unsubscribe(frame);
+    else if (frame.type === "ping") void this.#pong(frame);
+    else this.#ask(frame);
+  }
+
+  #ask(frame: ControlCommand | SubscribeControl): void {
+    try {
+      this.#options.countRequest?.();
+    } catch (error) {
+      const { id, session } = frame;
+      this.#answer(refuse(this.#options, error, { id, session }));
+      return;
+    }
     if (isCommand(frame)) void this.#carryOut(frame);
-    else if (frame.type === "subscribe") this.#subscribe(frame);
-    else if (frame.type === "unsubscribe") void this.#unsubscribe(frame);
-    else void this.#pong(frame);
+    else this.#subscribe(frame);
   }
 
   /** Something came that is no text. */
@@ -184,7 +200,7 @@ export class ControlConnection {
     }
     this.#commands++;
     try {
-      await this.#allowInTurn(type === "run" ? "runs.start" : "runs.control", session);
+      await this.#allowInTurn(actionOf(type), session);
       this.#answer(await carryOut(this.#options, command));
     } catch (error) {
       this.#answer(refuse(this.#options, error, { id, session }));
@@ -234,7 +250,10 @@ export class ControlConnection {
       await this.#allowed;
       await awaitWritten(this.#options.log, session);
       await this.#options.authorize?.("sessions.read", session);
-      const reader = await this.#streams.open(session, { ...place, dialect, follow, transport: "control", signal });
+      const { watch } = this.#options;
+      const lease = watch === undefined ? undefined : (onEnd: (why: LoomError) => void) => watch(session, onEnd);
+      const request = { ...place, dialect, follow, transport: "control", signal, lease } as const;
+      const reader = await this.#streams.open(session, request);
       if (reader === undefined || signal.aborted) {
         reader?.close();
         return undefined;

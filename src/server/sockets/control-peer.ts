@@ -1,4 +1,5 @@
 /** The control protocol on a WebSocket: what `ControlConnection` knows of neither, the socket and the server around it. */
+import { commandsFor } from "../commands/commands-for.ts";
 import type { Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
@@ -7,9 +8,9 @@ import type { SocketWriter } from "./socket-writer.ts";
 import { describeClose } from "./describe-close.ts";
 
 export function openControlPeer(core: ServerCore, writer: SocketWriter, asker: Asker): Peer {
-  const { limits, streams, meter } = core;
+  const { limits, streams, meter, access } = core;
   const connection = new ControlConnection({
-    ...core.commands,
+    ...commandsFor(core, asker),
     streams,
     meter,
     send: (text) => void writer.writeText(text),
@@ -17,6 +18,8 @@ export function openControlPeer(core: ServerCore, writer: SocketWriter, asker: A
     hasRoom: () => writer.hasRoom,
     ready: () => new Promise((resolve) => writer.whenRoom(resolve)),
     authorize: (action, session) => core.authorize({ asker, action, session }),
+    countRequest: () => access.countRequest(asker),
+    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(asker, session, onEnd) }),
     onClose: (why) => {
       const { code, reason } = describeClose(why);
       writer.close(code, reason);

@@ -5,13 +5,19 @@
  * Invariants:
  * - Nothing is compressed, so no message is longer than the bytes that came for it, and none is held back.
  * - One who does not read is not read from either: what waits for him is bounded.
+ * - One who says much at once keeps nobody else waiting for long.
+ * - One whose leave ends is told so and cut off; nothing more is sent, and nothing more is done for him.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { LoomError } from "../../protocol/index.ts";
 import type { Asker } from "../guard/authorize.ts";
+import { refuseUpgrade } from "../http/refuse-upgrade.ts";
 import type { ServerCore } from "../server-core.ts";
 import { openControlPeer } from "./control-peer.ts";
+import { describeClose } from "./describe-close.ts";
+import { encodePong } from "./encode-pong.ts";
 import { openLuminePeer } from "./lumine-peer.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
@@ -45,29 +51,52 @@ export const SOCKET_PATHS: ReadonlySet<string> = new Set(Object.keys(DOORS));
 
 /** What a frame may have at most is counted in characters; in UTF-8 they have no more than so many bytes each. */
 const BYTES_PER_CHARACTER = 4;
+/** Messages of one socket in one turn of the event loop, about: then it is the turn of others. */
+const MAX_PER_TURN = 64;
 /** How long a client may take to answer a close. */
 const CLOSE_MS = 5000;
 /** RFC 6455 and its registry: the service restarts; try again later; something went wrong here. */
 const RESTART = 1012;
 const WENT_WRONG = 1011;
+/** More at once than is taken. */
+const AGAINST_RULES = 1008;
 
 interface Live {
   readonly ws: WebSocket;
   readonly writer: SocketWriter;
   peer: Peer | undefined;
   isAlive: boolean;
+  /** What the last ping brought that is not answered yet. */
+  ping: Buffer | undefined;
+  /** Messages in this turn of the event loop. */
+  taken: number;
+  /** Whoever is at the other end may no longer be here. */
+  isEnded: boolean;
+}
+
+/** What becomes of a connection when leave to be here ends: before it is a socket, and then. */
+interface Leave {
+  onEnd: (why: LoomError) => void;
 }
 
 export function createSockets(core: ServerCore): Sockets {
-  const { maxInboundLength, maxSockets, maxOutboundBytes, pingMs } = core.limits;
+  const { maxInboundLength, maxInboundPieces, maxSockets, maxOutboundBytes, pingMs } = core.limits;
   const options: ServerOptions & { readonly closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: maxInboundLength * BYTES_PER_CHARACTER,
+    maxFragments: maxInboundPieces,
+    maxBufferedChunks: maxInboundPieces,
+    // The sender of `ws` answers every ping, also those of one who does not read the answers.
+    autoPong: false,
     closeTimeout: CLOSE_MS,
   };
   const server = new WebSocketServer(options);
+  server.on("wsClientError", (_error, socket) => {
+    const error = new LoomError("invalid_request", "this is no WebSocket as RFC 6455 has it");
+    refuseUpgrade(core, socket, error, { headers: { "sec-websocket-version": "13" } });
+  });
   const sockets = new Set<Live>();
   let isClosing = false;
   let whenEmpty: (() => void) | undefined;
@@ -86,13 +115,18 @@ export function createSockets(core: ServerCore): Sockets {
     }
   }
 
-  function serve(ws: WebSocket, socket: Duplex, open: OpenPeer, asker: Asker): void {
+  function serve(ws: WebSocket, socket: Duplex, open: OpenPeer, asker: Asker, leave: Leave): void {
     const writer = new SocketWriter(ws, socket, maxOutboundBytes);
-    const live: Live = { ws, writer, peer: undefined, isAlive: true };
+    const live: Live = { ws, writer, peer: undefined, isAlive: true, ping: undefined, taken: 0, isEnded: false };
     sockets.add(live);
+    leave.onEnd = (why) => {
+      const { code, reason } = describeClose(why);
+      endSocket(live, code, reason);
+    };
     // Whatever breaks a socket closes it; that is all there is to know.
     ws.on("error", ignore);
     ws.on("pong", () => (live.isAlive = true));
+    ws.on("ping", (data) => answerPing(live, data));
     ws.on("message", (data, isBinary) => take(live, data as Buffer, isBinary));
     ws.on("close", () => {
       sockets.delete(live);
@@ -110,7 +144,7 @@ export function createSockets(core: ServerCore): Sockets {
     ws.pause();
     opened.then(
       (peer) => {
-        if (!sockets.has(live)) peer.close();
+        if (!sockets.has(live) || live.isEnded) peer.close();
         else live.peer = peer;
         ws.resume();
       },
@@ -122,14 +156,41 @@ export function createSockets(core: ServerCore): Sockets {
     );
   }
 
+  /** Nothing more is heard, nor said. */
+  function endSocket(live: Live, code: number, reason: string): void {
+    live.isEnded = true;
+    live.writer.close(code, reason);
+    live.peer?.close();
+    live.peer = undefined;
+  }
+
+  /** Of pings that come faster than they can be answered the last one is, as RFC 6455 §5.5.3 has it. */
+  function answerPing(live: Live, data: Buffer): void {
+    const isAnswering = live.ping !== undefined;
+    live.isAlive = true;
+    live.ping = Buffer.from(data);
+    if (isAnswering) return;
+    setImmediate(() => {
+      live.writer.whenRoom(() => {
+        if (live.ping !== undefined) live.writer.write(encodePong(live.ping));
+        live.ping = undefined;
+      });
+    });
+  }
+
   function take(live: Live, data: Buffer, isBinary: boolean): void {
     live.isAlive = true;
     const { peer, writer, ws } = live;
     if (isBinary) peer?.receiveBinary();
     else peer?.receive(data.toString());
-    if (writer.hasRoom || ws.isPaused) return;
+    if (live.taken++ === 0) setImmediate(() => (live.taken = 0));
+    if (live.taken > maxInboundPieces) {
+      endSocket(live, AGAINST_RULES, "too many messages at once");
+      return;
+    }
+    if (ws.isPaused || (writer.hasRoom && live.taken < MAX_PER_TURN)) return;
     ws.pause();
-    writer.whenRoom(() => ws.resume());
+    setImmediate(() => writer.whenRoom(() => ws.resume()));
   }
 
   return {
@@ -140,9 +201,23 @@ export function createSockets(core: ServerCore): Sockets {
     upgrade(request, socket, head, asker) {
       const open = findDoor(core.basePath, request.url ?? "");
       if (open === undefined) return false;
-      if (isClosing || core.closing.aborted) refuse(socket, "shutting_down", "the server is about to stop");
-      else if (sockets.size >= maxSockets) refuse(socket, "too_many_open", `${maxSockets} sockets are open already`);
-      else server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, open, asker));
+      // Gone while it was found out who it is: nothing would say so again.
+      if (socket.destroyed) return true;
+      const leave: Leave = { onEnd: () => socket.destroy() };
+      try {
+        if (isClosing || core.closing.aborted) throw new LoomError("shutting_down", "the server is about to stop");
+        if (sockets.size >= maxSockets) throw new LoomError("too_many_open", `${maxSockets} sockets are open already`);
+        // Whatever becomes of it, be it a socket or not, it is over when it is closed.
+        socket.once(
+          "close",
+          core.access.watch(asker, undefined, (why) => leave.onEnd(why)),
+        );
+      } catch (error) {
+        // Said in HTTP: it is no WebSocket yet.
+        refuseUpgrade(core, socket, error, { isSecure: asker.origin.startsWith("https:") });
+        return true;
+      }
+      server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, open, asker, leave));
       return true;
     },
 
@@ -168,18 +243,6 @@ function findDoor(basePath: string, url: string): OpenPeer | undefined {
   if (!path.startsWith(basePath)) return undefined;
   const rest = path.slice(basePath.length);
   return Object.hasOwn(DOORS, rest) ? DOORS[rest] : undefined;
-}
-
-/** Said in HTTP: it is no WebSocket yet. */
-function refuse(socket: Duplex, code: string, message: string): void {
-  const body = JSON.stringify({ type: "refusal", code, message });
-  socket.on("error", ignore);
-  // One who stays has no socket to stay on.
-  socket.once("finish", () => socket.destroy());
-  socket.end(
-    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json\r\n" +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
 }
 
 function ignore(): void {

@@ -20,6 +20,7 @@ import { type Answer, carryOut, type CommandHost, refuse } from "../commands/car
 import { deriveRunId } from "../commands/derive-run-id.ts";
 import type { Action } from "../guard/authorize.ts";
 import type { Reader, ReaderEnd, ReadRequest, Streams } from "../streams/reader.ts";
+import { actionOf } from "../commands/action-of.ts";
 import { type LumineAsk, readLumineAsk } from "./lumine-ask.ts";
 import type { Refusal } from "./lumine-frames.ts";
 import { isIdle, type LuminePlace, placeOf } from "./lumine-place.ts";
@@ -28,7 +29,12 @@ import { LumineVoice } from "./lumine-voice.ts";
 export interface LumineConnectionOptions {
   readonly host: CommandHost;
   readonly streams: Streams;
-  readonly authorize: (action: Action, session: string) => Promise<void> | void;
+  /** Throws `forbidden`, `unauthorized`, and `unknown_session` where there is none that is the asker's. */
+  readonly authorize: (action: Action, session: string | undefined) => Promise<void> | void;
+  /** Told of everything that is asked for; throws `rate_limited`. */
+  readonly countRequest: () => void;
+  /** Leave to read a session, which may end: then the connection does. Throws `too_many_streams`. */
+  readonly watch: (session: string, onEnd: (why: LoomError) => void) => () => void;
   readonly send: (text: string) => void;
   /** Whole messages of a WebSocket, made once for all readers. */
   readonly sendBytes: (messages: Buffer) => void;
@@ -95,8 +101,7 @@ export class LumineConnection {
     const { log } = this.#options.host;
     let isGreeted = false;
     try {
-      await this.#options.authorize("sessions.read", session);
-      const info = await log.getSession(session);
+      const info = (await this.#mayRead(session)) ? await log.getSession(session) : undefined;
       this.#isFollowing = follow && place.error === undefined;
       this.#voice.greet(session, (info?.lastId ?? 0) === 0);
       isGreeted = true;
@@ -112,7 +117,7 @@ export class LumineConnection {
 
   receive(text: string): void {
     if (this.#isClosed) return;
-    const ask = readLumineAsk(text, this.#options.maxInboundLength);
+    const ask = this.#count(readLumineAsk(text, this.#options.maxInboundLength));
     switch (ask.kind) {
       case "message":
         this.#request(ask);
@@ -126,6 +131,31 @@ export class LumineConnection {
       case "bad":
         if (ask.isRequest) this.#refuseRequest(ask.error);
         else this.#sayAside(this.#describe(ask.error));
+    }
+  }
+
+  /** What is asked too often goes wrong, whatever it is. */
+  #count(ask: LumineAsk): LumineAsk {
+    if (ask.kind === "bad") return ask;
+    try {
+      this.#options.countRequest();
+      return ask;
+    } catch (error) {
+      if (isLoomError(error)) return { kind: "bad", error, isRequest: ask.kind === "message" };
+      throw error;
+    }
+  }
+
+  /** False where there is no such session, or none of theirs: one they may still make. */
+  async #mayRead(session: string): Promise<boolean> {
+    const { authorize } = this.#options;
+    try {
+      await authorize("sessions.read", session);
+      return true;
+    } catch (error) {
+      if (!isLoomError(error, "unknown_session")) throw error;
+      await authorize("sessions.read", undefined);
+      return false;
     }
   }
 
@@ -160,7 +190,7 @@ export class LumineConnection {
     const run = { type: "run", id: commandId, session, message: content } as const;
     // In the order they came, however long it takes to ask for leave.
     const answer = this.#submitted.then(() =>
-      this.#carryOut(["runs.start", "sessions.read"], { ...run, ...(agent === undefined ? {} : { agent }) }),
+      this.#carryOut("runs.start", { ...run, ...(agent === undefined ? {} : { agent }) }),
     );
     this.#submitted = answer;
     this.#take({ session, commandId, answer });
@@ -178,10 +208,12 @@ export class LumineConnection {
     void this.#work();
   }
 
-  async #carryOut(actions: readonly Action[], command: Parameters<typeof carryOut>[1]): Promise<Answer> {
+  async #carryOut(action: Action, command: Parameters<typeof carryOut>[1]): Promise<Answer> {
     const { host, authorize } = this.#options;
     try {
-      for (const action of actions) await authorize(action, command.session);
+      await authorize(action, command.session);
+      // Its run is told here; the message may be what makes the session.
+      if (command.type === "run") await this.#mayRead(command.session);
       return await carryOut(host, command);
     } catch (error) {
       return refuse(host, error, { id: command.id, session: command.session });
@@ -276,7 +308,9 @@ export class LumineConnection {
 
   /** Undefined where nobody is left to read. */
   async #read(session: string, request: Omit<ReadRequest, "transport">): Promise<Reader | undefined> {
-    const reader = await this.#options.streams.open(session, { ...request, dialect: "lumine", transport: "control" });
+    const { streams, watch } = this.#options;
+    const lease: ReadRequest["lease"] = (onEnd) => watch(session, onEnd);
+    const reader = await streams.open(session, { ...request, dialect: "lumine", transport: "control", lease });
     if (!this.#isClosed) return reader;
     reader?.close();
     return undefined;
@@ -309,6 +343,7 @@ export class LumineConnection {
       // Another session may have the name by now: it is read from its beginning.
       if (isLoomError(error, "unknown_session", "cursor_stale", "cursor_ahead")) this.#cursor = undefined;
       this.#voice.refuse(this.#describe(error), true);
+      if (isLoomError(error, "unauthorized")) this.#giveUp(error);
     }
     this.#voice.sayHeld();
   }
@@ -331,7 +366,7 @@ export class LumineConnection {
   }
 
   async #command({ command, session = this.#voice.session }: Extract<LumineAsk, { readonly kind: "command" }>) {
-    const answer = await this.#carryOut(["runs.control"], { ...command, id: randomUUID(), session });
+    const answer = await this.#carryOut(actionOf(command.type), { ...command, id: randomUUID(), session });
     if (answer.type === "refusal") this.#sayAside(answer);
   }
 
@@ -350,7 +385,7 @@ export class LumineConnection {
     };
     const run_id = await run();
     if (run_id === undefined) return;
-    const answer = await this.#carryOut(["runs.control"], {
+    const answer = await this.#carryOut("runs.control", {
       type: "cancel",
       id: randomUUID(),
       session,

@@ -1,4 +1,5 @@
 /** 004 on a WebSocket: what `LumineConnection` knows of neither, the socket and the server around it. */
+import { commandsFor } from "../commands/commands-for.ts";
 import type { Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { Peer } from "./create-sockets.ts";
@@ -9,9 +10,11 @@ import type { SocketWriter } from "./socket-writer.ts";
 
 export async function openLuminePeer(core: ServerCore, writer: SocketWriter, asker: Asker): Promise<Peer> {
   const connection = new LumineConnection({
-    host: core.commands,
+    host: commandsFor(core, asker),
     streams: core.streams,
     authorize: (action, session) => core.authorize({ asker, action, session }),
+    countRequest: () => core.access.countRequest(asker),
+    watch: (session, onEnd) => core.access.watch(asker, session, onEnd),
     send: (text) => void writer.writeText(text),
     sendBytes: (messages) => void writer.write(messages),
     hasRoom: () => writer.hasRoom,

@@ -103,6 +103,28 @@ describe("readers of one stream", () => {
     });
   });
 
+  it("with leave for the next session of the name are given nothing of the last one", async () => {
+    const real = await createLog();
+    let isAnother = false;
+    // Another process has made it anew, and the one that reads it here has not heard of it.
+    const log = overrideLog(real, () => ({
+      getSession: async (id) => {
+        const info = await real.getSession(id);
+        return info === undefined || !isAnother ? info : { ...info, incarnation: "another" };
+      },
+    }));
+    const { streams } = create(log);
+    const first = await read(streams);
+    await until(() => expect(first.chunks.length).toBeGreaterThan(0));
+    await say(log, 2);
+    await until(() => expect(first.ids().at(-1)).toBe(6));
+    const after = first.chunks.at(-1)?.frames[0]?.cursor.replace(/\d+$/, "5");
+    const lease = () => () => undefined;
+    expect((await read(streams, { after, lease })).ids()).toEqual([6]);
+    isAnother = true;
+    await expect(read(streams, { after, lease })).rejects.toMatchObject({ code: "cursor_stale" });
+  });
+
   it("are told when the session is made anew, and the next read the new one", async () => {
     const log = await createLog();
     const { streams, onError } = create(log);

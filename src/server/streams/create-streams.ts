@@ -80,12 +80,19 @@ export function createStreams(options: StreamsOptions): Streams {
     };
     const rest = { ...stream, maxFrameBytes: limits.maxFrameBytes, marksEnds: run !== undefined };
     let reader: SessionReader | undefined;
+    const leave: { endedBy: LoomError | undefined } = { endedBy: undefined };
+    const release = request.lease?.((why) => {
+      leave.endedBy = why;
+      reader?.finish("error", why);
+    });
     const ticket: CatchUp = { revoke: () => reader?.revoke() };
     const span = run === undefined ? undefined : new RunSpan({ log, sessionId, runId: run, commandId: command });
     try {
       const placed =
         span === undefined
-          ? (follow && findShared(sessionId, stream, place.cursor, skip)) ||
+          ? (follow &&
+              (await mayShare(sessionId, stream, request)) &&
+              findShared(sessionId, stream, place.cursor, skip)) ||
             (await openInTurn(ticket, sessionId, { ...rest, ...place, skip, signal }))
           : await openRun(ticket, sessionId, span, { ...rest, ...place, skip, signal });
       if (placed === undefined || signal?.aborted === true) {
@@ -95,6 +102,10 @@ export function createStreams(options: StreamsOptions): Streams {
       if (isClosed) {
         void placed.opened?.close();
         throw new LoomError("shutting_down", "the server is about to stop");
+      }
+      if (leave.endedBy !== undefined) {
+        void placed.opened?.close();
+        throw leave.endedBy;
       }
       const { session, cursor, position, opened } = placed;
       const isNear = position !== undefined || opened === undefined;
@@ -114,22 +125,37 @@ export function createStreams(options: StreamsOptions): Streams {
           metered: meterStream(options, { session }, { ...place, skip, transport, follow, limit }),
           open: (at) => openPlace(log, sessionId, { ...rest, ...at, follow: false }),
           onEnd: (end) => {
-            signal?.removeEventListener("abort", leave);
-            // A run that never begins, and a reason with a code: somebody may have cancelled it.
-            const isRefused = span !== undefined && span.first === undefined && isLoomError(end.error);
+            signal?.removeEventListener("abort", goAway);
+            release?.();
+            // A run that never begins, and a reason with a code: somebody may have cancelled it. Or leave has ended.
+            const isUnbegun = span !== undefined && span.first === undefined;
+            const isRefused = leave.endedBy !== undefined || (isUnbegun && isLoomError(end.error));
             if (reader !== undefined) remove(reader, end, isRefused);
           },
         },
         opened,
       );
       const opens = reader;
-      const leave = (): void => opens.finish("left");
-      signal?.addEventListener("abort", leave, { once: true });
+      const goAway = (): void => opens.finish("left");
+      signal?.addEventListener("abort", goAway, { once: true });
       add(reader);
       return reader;
     } finally {
-      if (reader === undefined) catchUps.release(ticket);
+      if (reader === undefined) {
+        catchUps.release(ticket);
+        release?.();
+      }
     }
+  }
+
+  /**
+   * Whoever needs leave has it for the session as it is in the log. A channel may not have heard yet that its session was
+   * deleted elsewhere and that the name is another's by now.
+   */
+  async function mayShare(sessionId: string, stream: ChannelStream, { lease }: ReadRequest): Promise<boolean> {
+    if (lease === undefined) return true;
+    const channel = channels.find(keyOf(sessionId, stream));
+    return channel !== undefined && (await log.getSession(sessionId))?.incarnation === channel.incarnation;
   }
 
   /** The place, if it is one that somebody has just left. */

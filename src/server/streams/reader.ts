@@ -8,6 +8,7 @@
  */
 import type { SessionInfo } from "../../log/index.ts";
 import type { StreamOpening } from "../../observe/index.ts";
+import type { LoomError } from "../../protocol/index.ts";
 import type { Chunk } from "./chunk.ts";
 import type { AskedPlace } from "./stream-place.ts";
 
@@ -26,6 +27,11 @@ export interface ReadRequest extends AskedPlace {
   /** lumine: what happens outside a request comes at once. */
   readonly followSession?: boolean | undefined;
   readonly transport: StreamOpening["transport"];
+  /**
+   * Leave to read, which may end: called once, it says so to what it is given, and the reader ends with that as its
+   * `error`. Throws where there is none. What it gives is called when the reader has ended, however.
+   */
+  readonly lease?: ((onEnd: (why: LoomError) => void) => () => void) | undefined;
   /** The reader is gone. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -41,10 +41,8 @@ describe("ask", () => {
   });
 
   it("tells a refusal by its code and its words", async () => {
-    answer(() =>
-      Response.json({ type: "refusal", code: "unknown_session", message: "there is none" }, { status: 404 }),
-    );
-    expect(await failureOf(ask("/v1/sessions/a"))).toBe("unknown_session: there is none");
+    answer(() => Response.json({ code: "unknown_session", detail: "there is none", id: "e1" }, { status: 404 }));
+    expect(await failureOf(ask("/v1/sessions/a"))).toBe("unknown_session: there is none: e1");
   });
 
   it.each([

@@ -26,7 +26,7 @@ const send = (): Promise<unknown> => upload("/v1/knowledge", { name: "a" }, new 
 it("settles whatever the answer is", async () => {
   answerWith(201, '{"blob_id":"b"}');
   expect(await send()).toEqual({ blob_id: "b" });
-  answerWith(413, '{"code":"too_large","message":"no"}');
+  answerWith(413, '{"code":"too_large","detail":"no"}');
   expect(await send()).toEqual({ code: "too_large", message: "no" });
   answerWith(200, "<h1>Sign in</h1>");
   expect(await send()).toMatchObject({ code: "bad_answer" });

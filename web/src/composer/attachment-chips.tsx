@@ -36,6 +36,9 @@ function AttachmentChip({ file }: { readonly file: Attachment }): ReactNode {
           <ProgressBar value={progress} label={words.uploading(name)} />
         ) : null}
       </span>
+      {error === undefined ? null : (
+        <IconButton icon="retry" label={words.uploadAgain(name)} onClick={() => page.retryAttachment(id)} />
+      )}
       <IconButton icon="close" label={words.remove(name)} onClick={() => page.removeAttachment(id)} />
     </li>
   );

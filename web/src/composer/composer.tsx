@@ -5,7 +5,7 @@
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffect, useMemo, useRef } from "react";
 import type { SessionView } from "loom-agent/client";
 import { Button, IconButton, useSession, useWords } from "loom-agent/react";
-import { usePage, usePageState } from "../shell/page-context.tsx";
+import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { type Draft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
@@ -46,6 +46,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
   const stopping = usePageState(selectStopping);
   const liveRun = useSession(page.receiver, name, selectLiveRun);
   const hasRun = useSession(page.receiver, name, selectHasRun);
+  const mayAttach = useMay("write");
   const picker = useRef<HTMLInputElement>(null);
   const isLive = liveRun !== undefined;
   const isUploading = draft.attachments.some(({ blob, error }) => blob === undefined && error === undefined);
@@ -70,7 +71,9 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
           <AttachmentChips files={draft.attachments} />
           <MessageBox name={name} text={draft.text} />
           <div className="page-composer-row">
-            <IconButton icon="attach" label={words.attach} onClick={() => picker.current?.click()} />
+            {mayAttach ? (
+              <IconButton icon="attach" label={words.attach} onClick={() => picker.current?.click()} />
+            ) : null}
             <input
               ref={picker}
               type="file"
@@ -113,6 +116,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
 function MessageBox({ name, text }: { readonly name: string; readonly text: string }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const page = usePage();
+  const mayAttach = useMay("write");
   const box = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     if (box.current !== null) fitHeight(box.current);
@@ -127,7 +131,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
   };
   const onPaste = (event: ClipboardEvent): void => {
     const files = [...event.clipboardData.files];
-    if (files.length === 0) return;
+    if (files.length === 0 || !mayAttach) return;
     // What is copied from a table or a text program is a picture of it too; the text is meant.
     if (event.clipboardData.types.includes("text/plain")) return;
     event.preventDefault();

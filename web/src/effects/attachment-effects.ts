@@ -5,13 +5,20 @@ import type { Kit } from "./kit.ts";
 
 export interface AttachmentEffects {
   attach(files: readonly File[]): void;
+  /** One that did not go up, once more. */
+  retryAttachment(id: string): void;
   removeAttachment(id: string): void;
 }
+
+/** Files that did not go up and are held, of whichever session. */
+const MAX_FAILED = 2 * MAX_ATTACHMENTS;
 
 export function createAttachmentEffects(kit: Kit): AttachmentEffects {
   const { api, store } = kit;
   /** Those that are going up; each leaves when it is done. */
   const uploads = new Map<string, AbortController>();
+  /** Those that did not go up, for another try; the one that failed first makes room. */
+  const failed = new Map<string, { readonly session: string; readonly file: File }>();
 
   const put = async (session: string, id: string, file: File): Promise<void> => {
     const controller = new AbortController();
@@ -25,6 +32,8 @@ export function createAttachmentEffects(kit: Kit): AttachmentEffects {
       tell({ blob, progress: 100 });
     } catch (error) {
       tell({ error: describeFailure(error).message });
+      if (!controller.signal.aborted) failed.set(id, { session, file });
+      for (const oldest of failed.keys()) if (failed.size > MAX_FAILED) failed.delete(oldest);
     } finally {
       uploads.delete(id);
     }
@@ -57,7 +66,15 @@ export function createAttachmentEffects(kit: Kit): AttachmentEffects {
       });
       for (const { id, file } of added) void put(session, id, file);
     },
+    retryAttachment(id) {
+      const held = failed.get(id);
+      if (held === undefined) return;
+      failed.delete(id);
+      store.dispatch({ type: "attachment/retried", session: held.session, id });
+      void put(held.session, id, held.file);
+    },
     removeAttachment(id) {
+      failed.delete(id);
       uploads.get(id)?.abort();
       const { current = "" } = store.getSnapshot().sessions;
       store.dispatch({ type: "attachment/removed", session: current, id });

@@ -22,6 +22,8 @@ export function createFakeKit(
   const views = new Map<string, SessionView>();
   const listeners = new Map<string, Set<() => void>>();
   const store = createStore(reducePage, createPageState({ language: "en", theme: "system", hasSidebar: true }));
+  const auth = { mode: "open", signed_in: false, scopes: [], shared_session_ids: [] } as const;
+  store.dispatch({ type: "access/told", auth, shared: undefined, now: 0 });
   let count = 0;
   const note = (what: string, values: readonly unknown[]): void => void asked.push([what, ...values]);
   const api = new Proxy({} as Api, {

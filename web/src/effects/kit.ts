@@ -23,7 +23,9 @@ export async function attempt<T>(kit: Kit, task: Task, work: () => Promise<T>): 
     return await work();
   } catch (error) {
     const failure = describeFailure(error);
-    if (failure.code !== "aborted") kit.store.dispatch({ type: "notice/raised", task, ...failure });
+    // Who is not known is asked to sign in, which says it all.
+    if (failure.code !== "aborted" && failure.code !== "unauthorized")
+      kit.store.dispatch({ type: "notice/raised", task, ...failure });
     return undefined;
   }
 }

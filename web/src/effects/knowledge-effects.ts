@@ -1,11 +1,13 @@
 /** What is done with the knowledge base. Files go up one after the other: each is read and indexed as it comes. */
-import { describeFailure } from "../api/api-error.ts";
+import { tellFailure } from "../api/api-error.ts";
 import { attempt, type Kit } from "./kit.ts";
 
 export interface KnowledgeEffects {
   loadKnowledge(): Promise<void>;
   loadMoreKnowledge(): Promise<void>;
   addKnowledge(files: readonly File[]): void;
+  /** One that did not go in, once more. */
+  retryKnowledge(id: string): void;
   searchKnowledge(query: string): void;
   deleteKnowledge(document: string): Promise<void>;
 }
@@ -17,6 +19,8 @@ const MAX_FILES = 100;
 export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
   const { api, store } = kit;
   const line: { readonly id: string; readonly file: File }[] = [];
+  /** As long as they are shown, which is until others are added. */
+  const failed = new Map<string, File>();
   let isSending = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let searching = new AbortController();
@@ -31,7 +35,7 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
       if (asked === changes) store.dispatch({ type: "knowledge/listed", page, isMore: after !== undefined });
       else await load(after);
     } catch (error) {
-      store.dispatch({ type: "knowledge/failed", error: describeFailure(error).message });
+      store.dispatch({ type: "knowledge/failed", error: tellFailure(error) });
     }
   };
 
@@ -47,8 +51,8 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
         });
         store.dispatch({ type: "upload/told", id, told: { status: "done", progress: 100 } });
       } catch (error) {
-        const { message } = describeFailure(error);
-        store.dispatch({ type: "upload/told", id, told: { status: "failed", error: message } });
+        failed.set(id, file);
+        store.dispatch({ type: "upload/told", id, told: { status: "failed", error: tellFailure(error) } });
       }
     }
     isSending = false;
@@ -77,11 +81,20 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
       if (taken.length < files.length)
         store.dispatch({ type: "notice/raised", task: "upload", code: "too_many", message: String(MAX_FILES) });
       store.dispatch({ type: "uploads/cleared" });
+      failed.clear();
       store.dispatch({
         type: "uploads/added",
         uploads: taken.map(({ id, file }) => ({ id, name: file.name, progress: 0, status: "waiting" })),
       });
       line.push(...taken);
+      void sendAll();
+    },
+    retryKnowledge(id) {
+      const file = failed.get(id);
+      if (file === undefined) return;
+      failed.delete(id);
+      store.dispatch({ type: "upload/told", id, told: { status: "waiting", progress: 0 } });
+      line.push({ id, file });
       void sendAll();
     },
     searchKnowledge(query) {

@@ -194,9 +194,11 @@ describe("a run", () => {
     expect(await effects.approve({ callId: "c", decision: "approved" })).toMatchObject({ kind: "refused" });
     kit.open("s");
     await effects.approve({ callId: "c", runId: "r", decision: "rejected", reason: "no" });
+    await effects.approve({ callId: "c", decision: "approved", digest: "d1" });
     await effects.changeTodo({ listId: "l", itemId: "i", completed: true });
     expect(kit.asked).toEqual([
       ["approve", "s", { call_id: "c", run_id: "r", decision: "rejected", reason: "no" }],
+      ["approve", "s", { call_id: "c", decision: "approved", digest: "d1" }],
       ["todo", "s", { list_id: "l", item_id: "i", completed: true }],
     ]);
   });

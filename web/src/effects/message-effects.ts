@@ -4,6 +4,7 @@
  */
 import type { CommandOutcome, TurnView } from "loom-agent/client";
 import type { ApprovalAnswer, TodoChange } from "loom-agent/react";
+import { may } from "../store/access.ts";
 import { findAgent, listChoices } from "../store/agents.ts";
 import { findDraft, type MessageFile, type WaitingMessage } from "../store/composing.ts";
 import type { PageState, Task } from "../store/page-state.ts";
@@ -100,6 +101,9 @@ export function createMessageEffects(kit: Kit): MessageEffects {
     },
     sendPrompt(text, choice) {
       const session = current() ?? kit.createId();
+      // What is asked next is asked of the same.
+      if (listChoices(store.getSnapshot().agents).some(({ name }) => name === choice))
+        store.dispatch({ type: "agent/chosen", kind: choice });
       send(session, { text, files: [], ...nameAgent(store.getSnapshot(), choice) });
       kit.open(session, { isUnmade: true });
     },
@@ -127,7 +131,7 @@ export function createMessageEffects(kit: Kit): MessageEffects {
     },
     async stop() {
       const session = current();
-      if (session === undefined) return;
+      if (session === undefined || !may(store.getSnapshot().access, "run")) return;
       const turns = kit.receiver.session(session).getSnapshot()?.turns;
       const latest = turns?.at(-1);
       if (latest?.status !== "running" || latest.runId === undefined) return;
@@ -154,13 +158,14 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       if (current() === session) kit.open(made.session_id);
       return true;
     },
-    async approve({ callId, runId, decision, arguments: given, reason }) {
+    async approve({ callId, runId, decision, digest, arguments: given, reason }) {
       const session = current();
       if (session === undefined) return NO_SESSION;
       return kit.connectionTo(session).approve({
         call_id: callId,
         decision,
         ...(runId === undefined ? {} : { run_id: runId }),
+        ...(digest === undefined ? {} : { digest }),
         ...(given === undefined ? {} : { arguments: given }),
         ...(reason === undefined ? {} : { reason }),
       });

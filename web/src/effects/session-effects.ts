@@ -1,5 +1,6 @@
 /** What is done with sessions as a whole: list, search, rename, delete, fork, and go from one to the next. */
 import { ApiError } from "../api/api-error.ts";
+import { may } from "../store/access.ts";
 import { findWaiting } from "../store/composing.ts";
 import { findRow, type SessionsAction } from "../store/sessions.ts";
 import { attempt, type Kit } from "./kit.ts";
@@ -70,10 +71,12 @@ export function createSessionEffects(kit: Kit): SessionEffects {
   const refresh = (session?: string): void => {
     if (session !== undefined) changed.add(session);
     if (refreshTimer !== undefined) return;
-    store.dispatch({ type: "sessions/asked" });
+    // Whoever has a link to one session sees no others.
+    const mayList = may(store.getSnapshot().access, "read");
+    if (mayList) store.dispatch({ type: "sessions/asked" });
     refreshTimer = setTimeout(() => {
       refreshTimer = undefined;
-      void list();
+      if (mayList) void list();
       for (const one of changed) void loadDetails(one);
       changed.clear();
     }, REFRESH_MS);

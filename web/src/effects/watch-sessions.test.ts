@@ -8,15 +8,26 @@ import { watchSession } from "./watch-sessions.ts";
 function setUp() {
   const kit = createFakeKit();
   const told: string[] = [];
+  const asked: string[] = [];
+  let troubles = 0;
   const sessions = {
     refresh: (session?: string) => void told.push(session ?? ""),
+    loadDetails: async (session: string) => void asked.push(session),
   };
   let approval: string | undefined;
-  const stop = watchSession(kit, "s", { sessions, findApproval: () => approval });
+  const stop = watchSession(kit, "s", { sessions, findApproval: () => approval, onTrouble: () => void troubles++ });
   const setApproval = (tool: string | undefined): void => {
     approval = tool;
   };
-  return { kit, told, stop, setApproval, said: () => kit.store.getSnapshot().announcement };
+  return {
+    kit,
+    told,
+    asked,
+    countTroubles: () => troubles,
+    stop,
+    setApproval,
+    said: () => kit.store.getSnapshot().announcement,
+  };
 }
 
 describe("watchSession", () => {
@@ -60,6 +71,17 @@ describe("watchSession", () => {
     vi.advanceTimersByTime(1000);
     kit.show("s", [createTurn({ runId: "r", status: "error", reason: "the model is gone" })]);
     expect(said()).toEqual({ count: 2, what: "error", detail: "the model is gone" });
+  });
+
+  it("asks about a session that is there, once, and of one that is not nothing", () => {
+    const { kit, asked, countTroubles } = setUp();
+    kit.show("s", [], "failed");
+    expect([asked, countTroubles()]).toEqual([[], 1]);
+    for (let token = 0; token < 3; token++) kit.show("s", [createTurn({ runId: "r" })]);
+    expect([asked, countTroubles()]).toEqual([["s"], 1]);
+    for (const status of ["repairing", "failed", "live", "repairing"] as const)
+      kit.show("s", [createTurn({ runId: "r" })], status);
+    expect([asked, countTroubles()]).toEqual([["s"], 3]);
   });
 
   it("takes a message off the list when its run is there, and ends a stop", () => {

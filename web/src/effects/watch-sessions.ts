@@ -2,7 +2,7 @@
  * Looks at the sessions that are followed for what concerns the page as a whole: a run begins, ends, or waits for
  * approval. It is told with every frame of the screen, so it looks at the end of the session alone.
  */
-import type { SessionView, TurnView } from "loom-agent/client";
+import type { SessionView, StreamStatus, TurnView } from "loom-agent/client";
 import { findWaiting } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import { findRow } from "../store/sessions.ts";
@@ -10,9 +10,11 @@ import type { Kit } from "./kit.ts";
 import type { SessionEffects } from "./session-effects.ts";
 
 export interface WatchOptions {
-  readonly sessions: Pick<SessionEffects, "refresh">;
+  readonly sessions: Pick<SessionEffects, "refresh" | "loadDetails">;
   /** The tool that waits for approval, where one does. */
   readonly findApproval: (turn: TurnView) => string | undefined;
+  /** Its stream is broken, or was refused. */
+  readonly onTrouble: () => void;
 }
 
 /** Waiting messages are looked for among so many of the latest runs. */
@@ -23,6 +25,8 @@ const WATCHED_MS = 1000;
 
 /** Names and reasons come from the stream, and are listened to. */
 const MAX_SAID = 200;
+
+const TROUBLE: ReadonlySet<StreamStatus> = new Set(["repairing", "truncated", "failed"]);
 
 interface Seen {
   readonly key: string | undefined;
@@ -39,16 +43,29 @@ interface Change {
 }
 
 /** Until the function it gives is called. */
-export function watchSession(kit: Kit, session: string, { sessions, findApproval }: WatchOptions): () => void {
+export function watchSession(kit: Kit, session: string, options: WatchOptions): () => void {
+  const { sessions, findApproval, onTrouble } = options;
   const view = kit.receiver.session(session);
   let seen: Seen = { key: undefined, status: undefined, approval: undefined };
   /** The run that was asked for here last, and since when the latest is there. */
   let asked: string | undefined;
   let since = 0;
   let isFirst = true;
+  let isFound = false;
+  let isTroubled = false;
+
+  /** What is known of a session beside its stream is asked for once it is there: of many that are named, it is not. */
+  const lookAfter = ({ turns, state: { status } }: SessionView): void => {
+    if (TROUBLE.has(status) && !isTroubled) onTrouble();
+    isTroubled = TROUBLE.has(status);
+    if (isFound || turns.length === 0) return;
+    isFound = true;
+    void sessions.loadDetails(session);
+  };
 
   const look = (): void => {
     const now = view.getSnapshot();
+    if (now !== undefined) lookAfter(now);
     const latest = now?.turns.at(-1);
     asked = dropBegun(kit, session, now).at(-1) ?? asked;
     const live = findLiveRun(now);

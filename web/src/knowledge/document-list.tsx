@@ -11,7 +11,7 @@ import {
   useUi,
   useWords,
 } from "loom-agent/react";
-import { usePage } from "../shell/page-context.tsx";
+import { useMay, usePage } from "../shell/page-context.tsx";
 import type { KnowledgeDocument, KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
 
@@ -49,6 +49,7 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
   const words = useWords(KNOWLEDGE_WORDS);
   const page = usePage();
   const { language } = useUi();
+  const mayChange = useMay("knowledge");
   const [isAsking, setAsking] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const keep = (): void => {
@@ -75,7 +76,7 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
           ].join(" · ")}
         </span>
       </span>
-      {isAsking ? (
+      {!mayChange ? null : isAsking ? (
         <span className="page-document-question" role="group" aria-label={words.really(title)}>
           <Button look="danger" autoFocus onClick={() => void remove()}>
             {words.yes}

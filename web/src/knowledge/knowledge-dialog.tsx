@@ -2,7 +2,7 @@
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "loom-agent/react";
 import { Notices } from "../shell/notices.tsx";
-import { usePage, usePageState } from "../shell/page-context.tsx";
+import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import type { KnowledgeState } from "../store/knowledge.ts";
 import type { PageState } from "../store/page-state.ts";
 import { DOCUMENTS_TITLE, DocumentList } from "./document-list.tsx";
@@ -18,12 +18,13 @@ export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): 
   const { language } = useUi();
   const knowledge = usePageState(selectKnowledge);
   useEffect(() => void page.loadKnowledge(), [page]);
+  const mayChange = useMay("knowledge");
   const { totals } = knowledge;
   return (
     <Dialog title={words.title} onClose={onClose} size="wide">
       <div className="page-knowledge">
         <p className="page-soft">{words.intro}</p>
-        <UploadArea accepts={knowledge.accepts} />
+        {mayChange ? <UploadArea accepts={knowledge.accepts} /> : null}
         <UploadList uploads={knowledge.uploads} />
         <KnowledgeSearch knowledge={knowledge} />
         <section aria-labelledby={DOCUMENTS_TITLE}>

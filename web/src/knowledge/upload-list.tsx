@@ -1,6 +1,7 @@
 /** Files on their way into the knowledge base, each with how far it has come, or why it did not. */
 import type { ReactNode } from "react";
-import { Badge, ProgressBar, useWords } from "loom-agent/react";
+import { Badge, IconButton, ProgressBar, useWords } from "loom-agent/react";
+import { usePage } from "../shell/page-context.tsx";
 import type { KnowledgeUpload } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
 
@@ -21,6 +22,7 @@ export function UploadList({ uploads }: { readonly uploads: readonly KnowledgeUp
 
 function UploadState({ upload }: { readonly upload: KnowledgeUpload }): ReactNode {
   const words = useWords(KNOWLEDGE_WORDS);
+  const page = usePage();
   const { name, status, progress, error } = upload;
   switch (status) {
     case "waiting":
@@ -37,9 +39,12 @@ function UploadState({ upload }: { readonly upload: KnowledgeUpload }): ReactNod
       return <Badge tone="good">{words.done}</Badge>;
     case "failed":
       return (
-        <span role="alert">
-          <Badge tone="bad">{words.failed}</Badge> {error}
-        </span>
+        <>
+          <span role="alert">
+            <Badge tone="bad">{words.failed}</Badge> {error}
+          </span>
+          <IconButton icon="retry" label={words.uploadAgain(name)} onClick={() => page.retryKnowledge(upload.id)} />
+        </>
       );
   }
 }

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { useWords } from "loom-agent/react";
 import type { PageState } from "../store/page-state.ts";
-import { usePageState } from "./page-context.tsx";
+import { useMay, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 const selectAnnouncement = ({ announcement }: PageState): PageState["announcement"] => announcement;
@@ -10,7 +10,9 @@ const selectAnnouncement = ({ announcement }: PageState): PageState["announcemen
 export function Announcer(): ReactNode {
   const words = useWords(SHELL_WORDS);
   const said = usePageState(selectAnnouncement);
-  const text = said === undefined ? "" : words[said.what];
+  const mayApprove = useMay("approve");
+  const what = said?.what === "approval" && !mayApprove ? "approvalByOthers" : said?.what;
+  const text = what === undefined ? "" : words[what];
   return (
     <div className="loom-said" role="status" aria-live="polite">
       {/* A new element for each, so that the same said twice is heard twice. */}

@@ -1,7 +1,7 @@
 /** Files dropped anywhere within are attached; while they hover it says so. */
 import { type DragEvent, type ReactNode, useEffect, useState } from "react";
 import { Icon, useWords } from "loom-agent/react";
-import { usePage } from "./page-context.tsx";
+import { useMay, usePage } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 export interface DropAreaProps {
@@ -14,6 +14,8 @@ export interface DropAreaProps {
 export function DropArea({ className, children, isInert }: DropAreaProps): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
+  const [mayWrite, mayRun] = [useMay("write"), useMay("run")];
+  const mayAttach = mayWrite && mayRun;
   const [isOver, setOver] = useState(false);
   // Elsewhere the browser would leave the page to show the file.
   useEffect(() => {
@@ -29,7 +31,7 @@ export function DropArea({ className, children, isInert }: DropAreaProps): React
       removeEventListener("drop", refuse);
     };
   }, []);
-  const hasFiles = (event: DragEvent): boolean => event.dataTransfer.types.includes("Files");
+  const hasFiles = (event: DragEvent): boolean => mayAttach && event.dataTransfer.types.includes("Files");
   return (
     <main
       className={className}

@@ -5,14 +5,15 @@ import { IconButton, StreamStatus, useSession, useWords } from "loom-agent/react
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findRow } from "../store/sessions.ts";
-import { usePage, usePageState } from "./page-context.tsx";
+import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { LanguageMenu, ThemeMenu } from "./theme-menu.tsx";
 
 export interface HeaderProps {
   readonly session: string | undefined;
   readonly isListShown: boolean;
-  readonly onToggleList: () => void;
+  /** Undefined: there is no list. */
+  readonly onToggleList: (() => void) | undefined;
 }
 
 const selectState = (session: SessionView | undefined): StreamState | undefined => session?.state;
@@ -27,13 +28,15 @@ export function Header({ session, isListShown, onToggleList }: HeaderProps): Rea
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
   return (
     <header className="page-header">
-      <IconButton
-        icon="menu"
-        label={isListShown ? words.hideSessions : words.showSessions}
-        aria-expanded={isListShown}
-        aria-controls="page-sidebar"
-        onClick={onToggleList}
-      />
+      {onToggleList === undefined ? null : (
+        <IconButton
+          icon="menu"
+          label={isListShown ? words.hideSessions : words.showSessions}
+          aria-expanded={isListShown}
+          aria-controls="page-sidebar"
+          onClick={onToggleList}
+        />
+      )}
       <Title session={session} />
       <Status session={session} />
       {hasRun ? (
@@ -64,7 +67,8 @@ function Title({ session }: { readonly session: string | undefined }): ReactNode
         findRow(sessions, session)?.title,
     [session],
   );
-  const title = usePageState(select) ?? words.untitled;
+  const mayRun = useMay("run");
+  const title = usePageState(select) ?? (session === undefined && !mayRun ? words.sessions : words.untitled);
   const isLive = useSession(page.receiver, session ?? "", selectIsLive);
   useEffect(() => {
     document.title = `${isLive ? "● " : ""}${title} – Loom`;

@@ -1,5 +1,5 @@
 /** The conversation, or what stands in its place while there is none: a beginning, a wait, or why nothing comes. */
-import { type ReactNode, type RefObject, useMemo, useState } from "react";
+import { type ReactNode, type RefObject, useMemo } from "react";
 import type { SessionView } from "loom-agent/client";
 import {
   Button,
@@ -17,7 +17,7 @@ import { Start } from "../start/start.tsx";
 import { describeMessage, findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
 import type { PageState } from "../store/page-state.ts";
 import { findEmptiness } from "./find-emptiness.ts";
-import { usePage, usePageState } from "./page-context.tsx";
+import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 export interface MiddleProps {
@@ -27,11 +27,10 @@ export interface MiddleProps {
 
 export function Middle({ session, handle }: MiddleProps): ReactNode {
   const page = usePage();
-  const [all] = useState(() => new Map<string, KeptStates>());
   const name = session ?? "";
   return (
     <>
-      <Conversation key={name} ref={handle} receiver={page.receiver} sessionId={name} kept={recall(all, name)}>
+      <Conversation key={name} ref={handle} receiver={page.receiver} sessionId={name} kept={recall(page.kept, name)}>
         <Nothing session={session} />
       </Conversation>
       {session === undefined ? null : <DeletedNote session={session} />}
@@ -62,14 +61,17 @@ function selectIsDeleted(session: SessionView | undefined): boolean {
 function DeletedNote({ session }: { readonly session: string }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
+  const mayRun = useMay("run");
   if (!useSession(page.receiver, session, selectIsDeleted)) return null;
   return (
     <div className="page-deleted" role="status">
       <Icon name="alert" />
-      <span>{words.deleted}</span>
-      <Button icon="add" onClick={() => page.open(undefined)}>
-        {words.startNew}
-      </Button>
+      <span>{mayRun ? words.deleted : words.deletedOnly}</span>
+      {mayRun ? (
+        <Button icon="add" onClick={() => page.open(undefined)}>
+          {words.startNew}
+        </Button>
+      ) : null}
     </div>
   );
 }
@@ -92,6 +94,7 @@ function FirstMessage({ message }: { readonly message: WaitingMessage }): ReactN
 function Nothing({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
+  const mayRun = useMay("run");
   const found = useSession(page.receiver, session ?? "", findEmptiness);
   const [selectFirst, selectMayStart] = useMemo(
     () =>
@@ -131,9 +134,11 @@ function Nothing({ session }: { readonly session: string | undefined }): ReactNo
         <section className="page-start">
           <h2>{words.goneTitle}</h2>
           <p>{words.gone}</p>
-          <Button icon="add" look="primary" onClick={() => page.open(undefined)}>
-            {words.startNew}
-          </Button>
+          {mayRun ? (
+            <Button icon="add" look="primary" onClick={() => page.open(undefined)}>
+              {words.startNew}
+            </Button>
+          ) : null}
         </section>
       );
   }

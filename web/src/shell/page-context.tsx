@@ -1,7 +1,9 @@
 /** The page in its components: what they read of its state, and what they call. */
 import { createContext, type ReactNode, use } from "react";
 import { useStore } from "loom-agent/react";
+import type { Scope } from "loom-agent/server";
 import type { Page } from "../effects/create-page.ts";
+import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 
 const PageContext = createContext<Page | undefined>(undefined);
@@ -21,3 +23,10 @@ export function usePage(): Page {
 export function usePageState<S>(select: (state: PageState) => S): S {
   return useStore(usePage().store, select);
 }
+
+/** Whether whoever is here may do this; what they may not is not offered. */
+export function useMay(scope: Scope): boolean {
+  return may(usePageState(selectAccess), scope);
+}
+
+const selectAccess = ({ access }: PageState): PageState["access"] => access;

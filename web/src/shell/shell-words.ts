@@ -16,6 +16,7 @@ const EN_TASKS: { readonly [T in Task]: string } = {
   attach: "Not all files were attached",
   upload: "Not all files were uploaded",
   knowledge: "The knowledge base could not do that",
+  "sign-out": "You could not be signed out",
 };
 
 const ZH_TASKS: { readonly [T in Task]: string } = {
@@ -31,6 +32,7 @@ const ZH_TASKS: { readonly [T in Task]: string } = {
   attach: "部分文件未添加",
   upload: "部分文件未上传",
   knowledge: "知识库操作未完成",
+  "sign-out": "无法退出登录",
 };
 
 const EN_KEYS: { readonly [S in Shortcut]: string } = {
@@ -76,14 +78,17 @@ export const SHELL_WORDS = defineWords({
     shortcuts: "Keyboard shortcuts",
     notices: "Notices",
     dismiss: "Dismiss",
+    reference: "To be named when asking about it: the server's log has the rest",
     tooMany: (most: string) => `At most ${most} files at once.`,
     complete: "The answer is complete.",
     cancelled: "The run was stopped.",
+    approvalByOthers: (tool: string) => `Waiting for somebody to approve ${tool}.`,
     approval: (tool: string) => `Waiting for your approval of ${tool}.`,
     error: (message: string) => `The run failed. ${message}`,
     goneTitle: "This session is not here",
     gone: "It was deleted, or the address is wrong.",
     deleted: "This session was deleted elsewhere. What you send begins it anew, without what is shown here.",
+    deletedOnly: "This session was deleted elsewhere.",
     notLoadedTitle: "This session could not be loaded",
     notLoaded: "The state of the connection above tells why.",
     again: "Try again",
@@ -112,14 +117,17 @@ export const SHELL_WORDS = defineWords({
     shortcuts: "键盘快捷键",
     notices: "通知",
     dismiss: "关闭",
+    reference: "询问此问题时请提供：详情见服务器日志",
     tooMany: (most: string) => `一次最多 ${most} 个文件。`,
     complete: "回答已完成。",
     cancelled: "运行已停止。",
+    approvalByOthers: (tool: string) => `正在等待他人批准 ${tool}。`,
     approval: (tool: string) => `正在等待你批准 ${tool}。`,
     error: (message: string) => `运行失败。${message}`,
     goneTitle: "找不到这个会话",
     gone: "它已被删除，或者地址有误。",
     deleted: "此会话已在别处被删除。若继续发送，会话将重新开始，不含此处显示的内容。",
+    deletedOnly: "此会话已在别处被删除。",
     notLoadedTitle: "无法加载此会话",
     notLoaded: "原因见上方的连接状态。",
     again: "重试",

@@ -9,6 +9,8 @@ import {
   useSession,
   useWords,
 } from "loom-agent/react";
+import { ReadOnlyNote } from "../access/read-only-note.tsx";
+import { ShareDialog } from "../access/share-dialog.tsx";
 import { Composer } from "../composer/composer.tsx";
 import { Sidebar } from "../sidebar/sidebar.tsx";
 import type { PageState } from "../store/page-state.ts";
@@ -18,7 +20,7 @@ import { Header } from "./header.tsx";
 import { Middle } from "./middle.tsx";
 import { Notices } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
-import { usePage, usePageState } from "./page-context.tsx";
+import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
@@ -30,6 +32,8 @@ const KnowledgeDialog = lazy(async () => ({
   default: (await import("../knowledge/knowledge-dialog.tsx")).KnowledgeDialog,
 }));
 
+const selectIsShared = ({ access }: PageState): boolean => access.phase === "shared";
+const selectSharing = ({ sharing }: PageState): PageState["sharing"] => sharing;
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
 const selectHasSidebar = ({ settings }: PageState): boolean => settings.hasSidebar;
 const selectDrawer = ({ isDrawerOpen }: PageState): boolean => isDrawerOpen;
@@ -47,7 +51,10 @@ export function Shell(): ReactNode {
   const isNarrow = useMedia(NARROW);
   const hasNoPanel = useMedia(NO_PANEL);
   const conversation = useRef<ConversationHandle>(null);
-  const isListShown = isNarrow ? isDrawerOpen : hasSidebar;
+  const mayRun = useMay("run");
+  // One session is all there is.
+  const isShared = usePageState(selectIsShared);
+  const isListShown = !isShared && (isNarrow ? isDrawerOpen : hasSidebar);
   const isSheet = inspector !== undefined && hasNoPanel;
   const toggleList = (): void => {
     if (isNarrow) page.dispatch({ type: "drawer/toggled", isOpen: !isDrawerOpen });
@@ -63,36 +70,29 @@ export function Shell(): ReactNode {
   return (
     <div
       className="page-shell"
-      data-sidebar={!isNarrow && hasSidebar}
+      data-sidebar={!isNarrow && isListShown}
+      data-shared={isShared}
       data-inspector={inspector !== undefined && !isSheet}
     >
-      <a
-        className="page-skip"
-        href="#page-message"
-        onClick={(event) => {
-          // The address names the session.
-          event.preventDefault();
-          focusSoon("page-message");
-        }}
-      >
-        {words.skip}
-      </a>
+      {mayRun ? <SkipLink /> : null}
       {isNarrow && isDrawerOpen ? (
         <div className="page-backdrop" onClick={() => page.dispatch({ type: "drawer/toggled", isOpen: false })} />
       ) : null}
-      <aside
-        id="page-sidebar"
-        className="page-sidebar"
-        data-open={isListShown}
-        inert={!isListShown || isSheet}
-        aria-label={words.sessions}
-      >
-        <Sidebar />
-      </aside>
+      {isShared ? null : (
+        <aside
+          id="page-sidebar"
+          className="page-sidebar"
+          data-open={isListShown}
+          inert={!isListShown || isSheet}
+          aria-label={words.sessions}
+        >
+          <Sidebar />
+        </aside>
+      )}
       <DropArea className="page-main" isInert={(isNarrow && isDrawerOpen) || isSheet}>
-        <Header session={session} isListShown={isListShown} onToggleList={toggleList} />
+        <Header session={session} isListShown={isListShown} onToggleList={isShared ? undefined : toggleList} />
         <Middle session={session} handle={conversation} />
-        <Composer session={session} onSend={() => conversation.current?.toEnd()} />
+        {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
       </DropArea>
       {inspector === undefined || session === undefined ? null : (
         <InspectorPanel session={session} focus={inspector.focus} isSheet={isSheet} conversation={conversation} />
@@ -101,6 +101,23 @@ export function Shell(): ReactNode {
       <Notices />
       <Announcer />
     </div>
+  );
+}
+
+function SkipLink(): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  return (
+    <a
+      className="page-skip"
+      href="#page-message"
+      onClick={(event) => {
+        // The address names the session.
+        event.preventDefault();
+        focusSoon("page-message");
+      }}
+    >
+      {words.skip}
+    </a>
   );
 }
 
@@ -160,7 +177,9 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
 function Dialogs(): ReactNode {
   const page = usePage();
   const dialog = usePageState(selectDialog);
+  const sharing = usePageState(selectSharing);
   const close = (): void => page.dispatch({ type: "dialog/opened", dialog: undefined });
+  if (sharing !== undefined) return <ShareDialog key={sharing.session} sharing={sharing} />;
   if (dialog === "shortcuts") return <ShortcutsDialog onClose={close} />;
   if (dialog === "knowledge")
     return (

@@ -1,6 +1,7 @@
 // Which key does what, and where none does.
 import { describe, expect, it } from "vitest";
-import { findShortcut, type KeyPress, SHORTCUT_KEYS } from "./shortcuts.ts";
+import { UNKNOWN_ACCESS } from "../store/access.ts";
+import { findShortcut, isOffered, type KeyPress, SHORTCUT_KEYS } from "./shortcuts.ts";
 
 const PRESS: KeyPress = {
   key: "",
@@ -36,4 +37,14 @@ describe("findShortcut", () => {
   it("is told of each shortcut once", () => {
     expect(new Set(SHORTCUT_KEYS.map(([shortcut]) => shortcut)).size).toBe(SHORTCUT_KEYS.length);
   });
+});
+
+it("is offered to whoever may do it", () => {
+  const offered = (access: Partial<typeof UNKNOWN_ACCESS>): string =>
+    SHORTCUT_KEYS.flatMap(([name]) => (isOffered({ ...UNKNOWN_ACCESS, ...access }, name) ? [name] : [])).join(" ");
+  expect(offered({ phase: "open" })).toBe(SHORTCUT_KEYS.map(([name]) => name).join(" "));
+  expect(offered({ phase: "in", scopes: ["read"] })).toBe(
+    "search next previous sidebar inspector knowledge escape help",
+  );
+  expect(offered({ phase: "shared" })).toBe("inspector escape help");
 });

@@ -2,6 +2,8 @@
  * What the keyboard does anywhere on the page. Those with Alt work while one types; they go by the place of the key, as
  * what Alt writes differs from keyboard to keyboard.
  */
+import { type AccessState, may } from "../store/access.ts";
+
 export type Shortcut =
   | "help"
   | "new"
@@ -58,4 +60,24 @@ export function findShortcut(press: KeyPress): Shortcut | undefined {
   if (altKey) return shiftKey || !Object.hasOwn(WITH_ALT, code) ? undefined : WITH_ALT[code];
   if (key === "Escape") return "escape";
   return key === "?" && !isTyping ? "help" : undefined;
+}
+
+/** What there is for whoever is here: of a session that is shared, the conversation alone. */
+export function isOffered(access: AccessState, shortcut: Shortcut): boolean {
+  switch (shortcut) {
+    case "new":
+    case "compose":
+      return may(access, "run");
+    case "search":
+    case "next":
+    case "previous":
+    case "knowledge":
+      return may(access, "read");
+    case "sidebar":
+      return access.phase !== "shared";
+    case "inspector":
+    case "escape":
+    case "help":
+      return true;
+  }
 }

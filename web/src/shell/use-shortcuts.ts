@@ -1,7 +1,7 @@
 /** Carries out what the keyboard asks for, wherever the focus is. */
 import { useEffect } from "react";
 import type { Page } from "../effects/create-page.ts";
-import { findShortcut, type KeyPress, type Shortcut } from "./shortcuts.ts";
+import { findShortcut, isOffered, type KeyPress, type Shortcut } from "./shortcuts.ts";
 
 export interface ShortcutTargets {
   readonly toggleList: () => void;
@@ -18,6 +18,7 @@ export function useShortcuts(page: Page, targets: ShortcutTargets): void {
       const shortcut = findShortcut(readPress(event));
       // A window above the page has the keyboard to itself.
       if (shortcut === undefined || document.querySelector("dialog[open], :popover-open") !== null) return;
+      if (!isOffered(page.store.getSnapshot().access, shortcut)) return;
       if (shortcut !== "escape") event.preventDefault();
       carryOut(page, targets, shortcut);
     };

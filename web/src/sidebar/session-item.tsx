@@ -1,8 +1,10 @@
 /** One session in the list: where it leads, and what can be done with it. */
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
 import { Icon, Spinner, useWords } from "loom-agent/react";
-import { Menu } from "../shell/menu.tsx";
-import { usePage } from "../shell/page-context.tsx";
+import { Menu, type MenuItem } from "../shell/menu.tsx";
+import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
+import { mayShare } from "../store/access.ts";
+import type { PageState } from "../store/page-state.ts";
 import { formatRoute } from "../store/route.ts";
 import type { SessionRow } from "../store/sessions.ts";
 import { markMatch } from "./mark-match.ts";
@@ -25,6 +27,7 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
   const { session_id: session, title = words.untitled, match } = row;
+  const mayWrite = useMay("write");
   const link = useRef<HTMLAnchorElement>(null);
   const wasRenaming = useRef(false);
   useEffect(() => {
@@ -64,30 +67,53 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
           <Spinner />
         </span>
       ) : null}
-      <Menu
-        label={words.actions(title)}
-        className="page-icon-only page-session-more"
-        items={[
-          {
-            key: "rename",
-            label: words.rename,
-            icon: "edit",
-            onSelect: () => page.dispatch({ type: "session/renaming", session }),
-          },
-          {
-            key: "fork",
-            label: words.fork,
-            icon: "fork",
-            onSelect: () => void page.fork(session, words.copyOf(title)),
-          },
-          { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
-        ]}
-      >
-        <Icon name="more" />
-      </Menu>
+      {mayWrite ? <SessionMenu row={row} title={title} onRemove={onRemove} /> : null}
     </li>
   );
 });
+
+const selectMayShare = ({ access }: PageState): boolean => mayShare(access);
+
+interface SessionMenuProps extends Pick<SessionItemProps, "row" | "onRemove"> {
+  readonly title: string;
+}
+
+function SessionMenu({ row, title, onRemove }: SessionMenuProps): ReactNode {
+  const words = useWords(SIDEBAR_WORDS);
+  const page = usePage();
+  const hasLinks = usePageState(selectMayShare);
+  const { session_id: session } = row;
+  const share: MenuItem = {
+    key: "share",
+    label: words.share,
+    icon: "link",
+    onSelect: () => page.openSharing(session),
+  };
+  return (
+    <Menu
+      label={words.actions(title)}
+      className="page-icon-only page-session-more"
+      items={[
+        {
+          key: "rename",
+          label: words.rename,
+          icon: "edit",
+          onSelect: () => page.dispatch({ type: "session/renaming", session }),
+        },
+        {
+          key: "fork",
+          label: words.fork,
+          icon: "fork",
+          onSelect: () => void page.fork(session, words.copyOf(title)),
+        },
+        ...(hasLinks ? [share] : []),
+        { key: "remove", label: words.remove, icon: "remove", isDanger: true, onSelect: () => onRemove(row) },
+      ]}
+    >
+      <Icon name="more" />
+    </Menu>
+  );
+}
 
 function Marked({ text, query }: { readonly text: string; readonly query: string }): ReactNode {
   if (query.trim() === "") return text;

@@ -1,7 +1,8 @@
 /** Beside the conversation: a new session, the search, the sessions there are, and what belongs to all of them. */
 import type { KeyboardEvent, ReactNode } from "react";
 import { Button, Icon, IconButton, useWords } from "loom-agent/react";
-import { usePage, usePageState } from "../shell/page-context.tsx";
+import { Account } from "../access/account.tsx";
+import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { LanguageMenu, ThemeMenu } from "../shell/theme-menu.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import type { PageState } from "../store/page-state.ts";
@@ -13,34 +14,40 @@ const selectQuery = ({ sessions }: PageState): string => sessions.query;
 export function Sidebar(): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
+  const [mayRun, mayRead] = [useMay("run"), useMay("read")];
   return (
     <>
       <div className="page-sidebar-head">
-        <Button
-          icon="add"
-          look="primary"
-          onClick={() => {
-            page.open(undefined);
-            page.dispatch({ type: "drawer/toggled", isOpen: false });
-            focusConversation();
-          }}
-        >
-          {words.create}
-        </Button>
+        {mayRun ? (
+          <Button
+            icon="add"
+            look="primary"
+            onClick={() => {
+              page.open(undefined);
+              page.dispatch({ type: "drawer/toggled", isOpen: false });
+              focusConversation();
+            }}
+          >
+            {words.create}
+          </Button>
+        ) : null}
         <SearchField />
       </div>
       <nav className="page-sidebar-list" aria-label={words.sessions}>
         <SessionList />
       </nav>
+      <Account />
       <div className="page-sidebar-foot">
-        <button
-          type="button"
-          className="page-menu-button"
-          onClick={() => page.dispatch({ type: "dialog/opened", dialog: "knowledge" })}
-        >
-          <Icon name="book" />
-          {words.knowledge}
-        </button>
+        {mayRead ? (
+          <button
+            type="button"
+            className="page-menu-button"
+            onClick={() => page.dispatch({ type: "dialog/opened", dialog: "knowledge" })}
+          >
+            <Icon name="book" />
+            {words.knowledge}
+          </button>
+        ) : null}
         <span className="page-sidebar-settings">
           <LanguageMenu side="above" />
           <ThemeMenu side="above" />

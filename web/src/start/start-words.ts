@@ -6,11 +6,15 @@ export const START_WORDS = defineWords({
     title: "Watch an agent think",
     text: "Ask something. Every thought, tool and result appears as it happens, is kept, and can be inspected frame by frame.",
     prompts: "Things to try",
+    nothing: "Nothing was said here yet",
+    readOnly: "Choose a session from the list to read it.",
   },
   zh: {
     title: "看智能体如何思考",
     text: "问点什么吧。每个想法、工具和结果都会即时呈现并保留下来，还可以逐帧检查。",
     prompts: "试试这些",
+    nothing: "这里还没有内容",
+    readOnly: "从列表中选择一个会话来阅读。",
   },
 });
 

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { useUi, useWords } from "loom-agent/react";
 import { COMPOSER_WORDS, nameKind } from "../composer/composer-words.ts";
-import { usePage, usePageState } from "../shell/page-context.tsx";
+import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import { listChoices } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
@@ -18,34 +18,37 @@ export function Start(): ReactNode {
   const page = usePage();
   const { language } = useUi();
   const names = usePageState(selectNames);
+  const mayRun = useMay("run");
   const prompts = PROMPTS[language].filter(({ agent }) => names?.includes(agent) ?? true);
   return (
     <section className="page-start" aria-labelledby="page-start-title">
-      <h2 id="page-start-title">{words.title}</h2>
-      <p>{words.text}</p>
-      <ul className="page-prompts" aria-label={words.prompts}>
-        {prompts.map(({ title, text, agent }) => (
-          <li key={text}>
-            <button
-              type="button"
-              className="page-prompt"
-              onClick={() => {
-                page.sendPrompt(text, agent);
-                // The button goes with all that is here.
-                focusConversation();
-              }}
-            >
-              <span className="page-prompt-title">
-                {title}
-                <span className="page-prompt-agent">
-                  {nameKind(kinds, { name: agent, kind: agent, description: undefined }).label}
+      <h2 id="page-start-title">{mayRun ? words.title : words.nothing}</h2>
+      <p>{mayRun ? words.text : words.readOnly}</p>
+      {mayRun ? (
+        <ul className="page-prompts" aria-label={words.prompts}>
+          {prompts.map(({ title, text, agent }) => (
+            <li key={text}>
+              <button
+                type="button"
+                className="page-prompt"
+                onClick={() => {
+                  page.sendPrompt(text, agent);
+                  // The button goes with all that is here.
+                  focusConversation();
+                }}
+              >
+                <span className="page-prompt-title">
+                  {title}
+                  <span className="page-prompt-agent">
+                    {nameKind(kinds, { name: agent, kind: agent, description: undefined }).label}
+                  </span>
                 </span>
-              </span>
-              <span className="page-prompt-text">{text}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
+                <span className="page-prompt-text">{text}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      ) : null}
     </section>
   );
 }

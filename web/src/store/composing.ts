@@ -62,6 +62,7 @@ export type ComposingAction =
       readonly id: string;
       readonly told: Partial<Attachment>;
     }
+  | { readonly type: "attachment/retried"; readonly session: string; readonly id: string }
   | { readonly type: "attachment/removed"; readonly session: string; readonly id: string }
   /** `clearsDraft`: it is what the draft was. */
   | {
@@ -83,7 +84,9 @@ export type ComposingAction =
   | { readonly type: "queue/told"; readonly session: string; readonly queued: SessionDetails["queued"] }
   | { readonly type: "run/stopping"; readonly runId: string }
   | { readonly type: "run/stopped"; readonly runId: string }
-  | { readonly type: "session/deleted"; readonly session: string };
+  | { readonly type: "session/deleted"; readonly session: string }
+  /** Somebody else will write here. */
+  | { readonly type: "composing/forgotten" };
 
 export const MAX_ATTACHMENTS = 20;
 /** Sessions whose drafts, or whose waiting messages, are kept. */
@@ -122,6 +125,11 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
         ...draft,
         attachments: draft.attachments.map((file) => (file.id === action.id ? { ...file, ...action.told } : file)),
       }));
+    case "attachment/retried":
+      return changeDraft(state, action.session, (draft) => ({
+        ...draft,
+        attachments: draft.attachments.map((file) => (file.id === action.id ? beginAgain(file) : file)),
+      }));
     case "attachment/removed":
       return changeDraft(state, action.session, (draft) => ({
         ...draft,
@@ -156,6 +164,8 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
         drafts: setBounded(state.drafts, action.session, undefined),
         waiting: setBounded(state.waiting, action.session, undefined),
       };
+    case "composing/forgotten":
+      return NOTHING_COMPOSED;
     // What concerns others.
     default:
       return state;
@@ -167,6 +177,10 @@ function tell(
   { status, error, isLost }: Pick<WaitingMessage, "status" | "error" | "isLost">,
 ): WaitingMessage {
   return { ...message, status, ...(error === undefined ? {} : { error }), ...(isLost === true ? { isLost } : {}) };
+}
+
+function beginAgain({ error: _error, ...file }: Attachment): Attachment {
+  return { ...file, progress: 0 };
 }
 
 /** The server knows what waits; of what it has not heard of, the page does. */

@@ -6,10 +6,12 @@
  */
 import type { ElementPlace, Language } from "loom-agent/react";
 import type { Agents, Models } from "loom-agent/server";
+import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 import { type ComposingAction, type ComposingState, NOTHING_COMPOSED, reduceComposing } from "./composing.ts";
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
 import type { Settings, Theme } from "./settings.ts";
+import { reduceSharing, type SharingAction, type SharingState } from "./sharing.ts";
 
 export type AgentInfo = Agents["agents"][number];
 
@@ -26,13 +28,16 @@ export type Task =
   | "edit"
   | "attach"
   | "upload"
-  | "knowledge";
+  | "knowledge"
+  | "sign-out";
 
 export interface Notice {
   readonly id: number;
   readonly task: Task;
   readonly code: string;
   readonly message: string;
+  /** The server's name for the refusal, to ask about it. */
+  readonly reference?: string;
 }
 
 /** What is said aloud; `count` makes the same said twice two things. */
@@ -44,9 +49,12 @@ export interface Announcement {
 }
 
 export interface PageState {
+  readonly access: AccessState;
   readonly sessions: SessionsState;
   readonly composing: ComposingState;
   readonly knowledge: KnowledgeState;
+  /** Undefined: nobody looks at links. */
+  readonly sharing: SharingState | undefined;
   readonly agents: readonly AgentInfo[];
   readonly models: Models | undefined;
   readonly settings: Settings;
@@ -60,6 +68,8 @@ export interface PageState {
 }
 
 export type PageAction =
+  | AccessAction
+  | SharingAction
   | SessionsAction
   | ComposingAction
   | KnowledgeAction
@@ -74,7 +84,13 @@ export type PageAction =
   | { readonly type: "inspector/opened"; readonly focus: ElementPlace | undefined }
   | { readonly type: "inspector/closed" }
   | { readonly type: "dialog/opened"; readonly dialog: PageState["dialog"] }
-  | { readonly type: "notice/raised"; readonly task: Task; readonly code: string; readonly message: string }
+  | {
+      readonly type: "notice/raised";
+      readonly task: Task;
+      readonly code: string;
+      readonly message: string;
+      readonly id?: string;
+    }
   | { readonly type: "notice/closed"; readonly id: number }
   | { readonly type: "said"; readonly what: Announcement["what"]; readonly detail: string };
 
@@ -82,9 +98,11 @@ const MAX_NOTICES = 4;
 
 export function createPageState(settings: Settings, composing: ComposingState = NOTHING_COMPOSED): PageState {
   return {
+    access: UNKNOWN_ACCESS,
     sessions: NO_SESSIONS,
     composing,
     knowledge: NO_KNOWLEDGE,
+    sharing: undefined,
     agents: [],
     models: undefined,
     settings,
@@ -140,11 +158,15 @@ export function reducePage(before: PageState, action: PageAction): PageState {
 
 /** Each room looks at what concerns it. */
 function reduceRooms(state: PageState, action: PageAction): PageState {
-  const sessions = reduceSessions(state.sessions, action as SessionsAction);
-  const composing = reduceComposing(state.composing, action as ComposingAction);
-  const knowledge = reduceKnowledge(state.knowledge, action as KnowledgeAction);
-  if (sessions === state.sessions && composing === state.composing && knowledge === state.knowledge) return state;
-  return { ...state, sessions, composing, knowledge };
+  const rooms = {
+    access: reduceAccess(state.access, action as AccessAction),
+    sessions: reduceSessions(state.sessions, action as SessionsAction),
+    composing: reduceComposing(state.composing, action as ComposingAction),
+    knowledge: reduceKnowledge(state.knowledge, action as KnowledgeAction),
+    sharing: reduceSharing(state.sharing, action as SharingAction),
+  };
+  const isSame = (Object.keys(rooms) as readonly (keyof typeof rooms)[]).every((name) => rooms[name] === state[name]);
+  return isSame ? state : { ...state, ...rooms };
 }
 
 function setSettings(state: PageState, changed: Partial<Settings>): PageState {
@@ -152,8 +174,12 @@ function setSettings(state: PageState, changed: Partial<Settings>): PageState {
 }
 
 /** The same trouble once: what fails every second is one notice. */
-function addNotice(notices: readonly Notice[], { task, code, message }: Omit<Notice, "id">): readonly Notice[] {
+function addNotice(
+  notices: readonly Notice[],
+  { task, code, message, id: reference }: Extract<PageAction, { readonly type: "notice/raised" }>,
+): readonly Notice[] {
   const others = notices.filter((notice) => notice.task !== task || notice.code !== code);
   const id = Math.max(0, ...notices.map((notice) => notice.id)) + 1;
-  return [...others, { id, task, code, message }].slice(-MAX_NOTICES);
+  const named = reference === undefined ? {} : { reference };
+  return [...others, { id, task, code, message, ...named }].slice(-MAX_NOTICES);
 }

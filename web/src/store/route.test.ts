@@ -2,13 +2,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findImageAddress } from "./image-address.ts";
-import { formatRoute, readRoute } from "./route.ts";
+import { formatRoute, formatSharedRoute, readRoute, readSharedRoute, readShareSecret } from "./route.ts";
 
 describe("the address of the page", () => {
   it("names any session, and comes back", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 60, unit: "grapheme" }), (session) => {
         expect(readRoute(formatRoute(session))).toBe(session);
+        expect(readSharedRoute(formatSharedRoute(session))).toBe(session);
+        expect([readRoute(formatSharedRoute(session)), readSharedRoute(formatRoute(session))]).toEqual([
+          undefined,
+          undefined,
+        ]);
       }),
     );
     expect(readRoute(formatRoute(undefined))).toBeUndefined();
@@ -17,6 +22,13 @@ describe("the address of the page", () => {
   it.each(["", "#", "#/", "#/s/", "#/s/a/b", "#/x/a", "#/s/%", "#page-message", "#/s/a?b"])("%j names none", (hash) =>
     expect(readRoute(hash)).toBeUndefined(),
   );
+});
+
+it("may bring the secret of a link, and whatever stands in its place", () => {
+  expect(readShareSecret("#share=loom_shr_a_b-C")).toBe("loom_shr_a_b-C");
+  expect(readShareSecret("#share=")).toBe("");
+  expect(readShareSecret("#share=/s/a")).toBe("/s/a");
+  expect(["", "#", "#/s/share=", "#Share=x"].map(readShareSecret)).toEqual(Array(4).fill(undefined));
 });
 
 describe("the address of an image", () => {

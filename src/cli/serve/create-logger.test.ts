@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import type { Terminal } from "../terminal.ts";
+import { createLogger } from "./create-logger.ts";
+
+async function log(env: { readonly [name: string]: string }, message: string): Promise<string> {
+  const lines: string[] = [];
+  const terminal = {
+    warn: (text: string) => void lines.push(text),
+    writeError: (text: string) => void lines.push(text),
+    styleError: (_style: unknown, text: string) => text,
+  } as unknown as Terminal;
+  const logger = await createLogger({ "log-level": "info", "log-format": "plain" }, terminal, env);
+  logger.warn({}, message);
+  return lines.join("\n");
+}
+
+describe("the log of a server", () => {
+  it("has no secret of its environment, and the folder it was started in is none", async () => {
+    const env = { DB_PASSWORD: "a.b(c)+d/e", PWD: "/home/somebody", OLDPWD: "/home/somebody/before" };
+    expect(await log(env, "a.b(c)+d/e in /home/somebody/before/loom.db")).toContain(
+      "[redacted] in /home/somebody/before/loom.db",
+    );
+  });
+});

@@ -1,0 +1,92 @@
+/** A token as a line for people, and as JSON. There is no secret to show. */
+import type { TokenInfo } from "../../server/auth/credentials.ts";
+import { cleanText, cutText, measureColumns } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+
+type Screen = Pick<Terminal, "columns" | "style">;
+
+const MAX_NAME = 24;
+const MAX_OWNER = 20;
+
+/** Name, id, owner, what became of it, and scopes: in columns, or with tabs where no terminal is. */
+export function formatTokens(tokens: readonly TokenInfo[], now: number, { columns, style }: Screen): readonly string[] {
+  const rows = tokens.map((token) => [
+    token.name,
+    token.tokenId,
+    token.owner,
+    describeState(token, now),
+    ...describeRest(token),
+  ]);
+  if (columns === undefined) return rows.map((row) => row.map((part) => cleanText(part)).join("\t"));
+  const most = [MAX_NAME, 12, MAX_OWNER];
+  const cut = rows.map((row) => row.map((part, index) => cutText(part, most[index] ?? columns)));
+  const widths = [0, 1, 2, 3].map((index) => Math.max(...cut.map((row) => measureColumns(row[index] ?? ""))));
+  return cut.map((row, index) => {
+    const padded = row.map((part, at) => part + " ".repeat(Math.max(0, (widths[at] ?? 0) - measureColumns(part))));
+    const line = cutText(padded.join("  "), columns);
+    return isLive(tokens[index], now) ? line : style("dim", line);
+  });
+}
+
+/** Of one that was just made. */
+export function describeToken(token: TokenInfo, now: number): string {
+  const { name, tokenId, owner } = token;
+  const parts = [`owner ${owner}`, describeEnd(token, now), ...describeRest(token)];
+  return cleanText(`token \`${name}\` (${tokenId}): ${parts.join("; ")}`);
+}
+
+export function writeToken(token: TokenInfo): { readonly [field: string]: unknown } {
+  const time = (at: number | undefined): string | undefined =>
+    at === undefined ? undefined : new Date(at).toISOString();
+  const limits = Object.entries(token.limits).map(([name, value]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    value as unknown,
+  ]);
+  return {
+    token_id: token.tokenId,
+    name: token.name,
+    owner: token.owner,
+    scopes: token.scopes,
+    agents: token.agents,
+    tools: token.tools,
+    limits: Object.fromEntries(limits) as unknown,
+    created_at: time(token.createdAt),
+    expires_at: time(token.expiresAt),
+    revoked_at: time(token.revokedAt),
+    used_at: time(token.usedAt),
+  };
+}
+
+export function isLive(token: TokenInfo | undefined, now: number): boolean {
+  const { revokedAt, expiresAt = Number.POSITIVE_INFINITY } = token ?? { revokedAt: 0 };
+  return revokedAt === undefined && now < expiresAt;
+}
+
+function describeState(token: TokenInfo, now: number): string {
+  const { revokedAt, usedAt } = token;
+  if (revokedAt !== undefined) return `revoked ${dayOf(revokedAt)}`;
+  const end = describeEnd(token, now);
+  if (!isLive(token, now)) return end;
+  return `${usedAt === undefined ? "never used" : `used ${dayOf(usedAt)}`}, ${end}`;
+}
+
+function describeEnd(token: TokenInfo, now: number): string {
+  const { expiresAt } = token;
+  if (expiresAt === undefined) return "does not expire";
+  return `${now < expiresAt ? "expires" : "expired"} ${dayOf(expiresAt)}`;
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+function describeRest({ scopes, agents, tools = {}, limits }: TokenInfo): readonly string[] {
+  const rules = Object.entries(tools).map(([tool, rule]) => `${tool}=${rule}`);
+  const bounds = Object.entries(limits).map(([name, value]) => `${name}=${String(value)}`);
+  return [
+    scopes.join(","),
+    ...(agents === undefined ? [] : [`agents ${agents.join(",")}`]),
+    ...(rules.length === 0 ? [] : [`tools ${rules.join(",")}`]),
+    ...(bounds.length === 0 ? [] : [bounds.join(",")]),
+  ];
+}

@@ -1,0 +1,84 @@
+/** What a token is to be made with, from the options of the command. What is wrong is told with the option's name. */
+import { isToolRules, type ToolRule, type ToolRules } from "../../protocol/index.ts";
+import type { NewToken } from "../../server/auth/credentials.ts";
+import type { PrincipalLimits } from "../../server/auth/principal.ts";
+import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { duration } from "../serve/setting.ts";
+
+const LIMITS: { readonly [option: string]: keyof PrincipalLimits } = {
+  "requests-per-minute": "requestsPerMinute",
+  "runs-per-minute": "runsPerMinute",
+  "max-runs": "maxRuns",
+  "max-streams": "maxStreams",
+  "tokens-per-day": "tokensPerDay",
+};
+
+export function readNewToken(parsed: ParsedCommand, now: number): NewToken {
+  const { argument: name } = parsed;
+  if (name === undefined)
+    throw new CliError("`loom token create` needs a NAME", "by it the token is known in lists, and revoked");
+  const [expires, tools] = [textOption(parsed, "expires"), textOption(parsed, "tools")];
+  return {
+    name,
+    owner: textOption(parsed, "owner"),
+    scopes: readList(parsed, "scopes")?.map(readScope),
+    agents: readList(parsed, "agents"),
+    tools: tools === undefined ? undefined : readRules(tools),
+    limits: readLimits(parsed),
+    expiresAt: expires === undefined ? undefined : now + readExpiry(expires),
+  };
+}
+
+function readList(parsed: ParsedCommand, option: string): readonly string[] | undefined {
+  const items = textOption(parsed, option)
+    ?.split(",")
+    .map((item) => item.trim());
+  if (items?.includes("") === true) throw new CliError(`\`--${option}\` is a list with commas between`);
+  return items;
+}
+
+function readScope(word: string): Scope {
+  const scope = SCOPES.find((one) => one === word);
+  if (scope !== undefined) return scope;
+  throw new CliError(`\`--scopes\`: there is no scope \`${word}\``, `choose of ${SCOPES.join(", ")}`);
+}
+
+/** `*` is for tools that are not named. */
+function readRules(text: string): ToolRules {
+  const rules = text.split(",").map((part): [string, ToolRule] => {
+    const [tool = "", rule = "", ...more] = part.split("=").map((word) => word.trim());
+    if (tool !== "" && isToolRules({ [tool]: rule }) && more.length === 0) return [tool, rule as ToolRule];
+    throw new CliError(
+      `\`--tools\`: \`${part.trim()}\` is no rule`,
+      "write them as write_file=deny,http_fetch=ask,*=allow",
+    );
+  });
+  const names = rules.map(([tool]) => tool);
+  const twice = names.find((tool, index) => names.indexOf(tool) !== index);
+  if (twice !== undefined) throw new CliError(`\`--tools\` has two rules for \`${twice}\``);
+  return Object.fromEntries(rules);
+}
+
+function readLimits(parsed: ParsedCommand): PrincipalLimits {
+  const given = Object.entries(LIMITS).flatMap(([option, name]) => {
+    const text = textOption(parsed, option);
+    return text === undefined ? [] : [[name, readNumber(option, text)] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+function readNumber(option: string, text: string): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (value >= 1) return value;
+  throw new CliError(`\`--${option} ${text}\` is not a number from 1 on`);
+}
+
+/** A number alone would be milliseconds, which nobody means. */
+function readExpiry(text: string): number {
+  const time = /^\d+$/.test(text) ? undefined : duration.read(text);
+  if (time !== undefined && time <= MAX_EXPIRY_MS) return time;
+  throw new CliError(`\`--expires ${text}\` is not a time as 30m, 12h or 30d, of at most 100 years`);
+}
+
+const MAX_EXPIRY_MS = 100 * 366 * 86_400_000;

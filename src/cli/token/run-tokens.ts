@@ -1,0 +1,99 @@
+/** `loom token`: makes tokens, lists and revokes them, in the file beside a store. Any server that uses it knows at once. */
+import { isLoomError } from "../../protocol/index.ts";
+import { CliError, type ParsedCommand, textOption } from "../command.ts";
+import { findStore } from "../find-store.ts";
+import { cleanText, escapeJson, plural } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+import { describeToken, formatTokens, isLive, writeToken } from "./format-token.ts";
+import { findCredentialsOf, openCredentialsOf } from "./open-credentials-of.ts";
+import { readNewToken } from "./read-new-token.ts";
+import { TOKEN_CREATE, TOKEN_LIST } from "./token-commands.ts";
+
+export async function runTokens(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const store = textOption(parsed, "store") ?? findStore(process.env);
+  try {
+    if (parsed.command === TOKEN_CREATE) return await create(parsed, store, terminal);
+    return await (parsed.command === TOKEN_LIST ? list : revoke)(parsed, store, terminal);
+  } catch (error) {
+    if (!isLoomError(error)) throw error;
+    throw new CliError(error.message);
+  }
+}
+
+async function create(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
+  const now = Date.now();
+  const wanted = readNewToken(parsed, now);
+  const credentials = openCredentialsOf(store);
+  try {
+    const isFirst = !credentials.hasTokens;
+    const { secret, info } = credentials.createToken(wanted);
+    if (parsed.options["json"] === true) {
+      await terminal.write(writeLine({ ...writeToken(info), secret }));
+      return 0;
+    }
+    await terminal.write(`${secret}\n`);
+    terminal.warn(describeToken(info, now));
+    terminal.warn(
+      "keep it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or sign in on the page with it",
+    );
+    if (isFirst)
+      terminal.warn(
+        "it is the first of this store: from its next start on, `loom serve` asks everybody who they are, unless --auth is off",
+      );
+    return 0;
+  } finally {
+    credentials.close();
+  }
+}
+
+async function list(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
+  const credentials = findCredentialsOf(store);
+  try {
+    const tokens = credentials?.listTokens() ?? [];
+    if (parsed.options["json"] === true) {
+      await terminal.write(tokens.map((token) => writeLine(writeToken(token))).join(""));
+      return 0;
+    }
+    const now = Date.now();
+    await terminal.write(
+      formatTokens(tokens, now, terminal)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+    const good = tokens.filter((token) => isLive(token, now)).length;
+    const said = `${plural(tokens.length, "token")}, ${good} of them good, for ${cleanText(store)}`;
+    terminal.warn(terminal.styleError("dim", said));
+    return 0;
+  } finally {
+    credentials?.close();
+  }
+}
+
+async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
+  const isJson = parsed.options["json"] === true;
+  const credentials = findCredentialsOf(store);
+  try {
+    let done = 0;
+    for (const given of parsed.arguments) {
+      const word = hideSecret(given);
+      const isRevoked = credentials?.revokeToken(word) === true;
+      if (isRevoked) done += 1;
+      if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
+      else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);
+      else terminal.warn(`there is no token \`${cleanText(word)}\` to revoke; \`loom token list\` shows what there is`);
+    }
+    if (done === parsed.arguments.length) return 0;
+    return done > 0 ? 1 : 2;
+  } finally {
+    credentials?.close();
+  }
+}
+
+/** Somebody may have only the token itself, found where it should not be: its id does, and is all that is said of it. */
+function hideSecret(word: string): string {
+  return /^loom_tok_(?<id>[a-z0-9]{12})_/.exec(word)?.groups?.["id"] ?? word;
+}
+
+function writeLine(value: unknown): string {
+  return `${escapeJson(JSON.stringify(value))}\n`;
+}

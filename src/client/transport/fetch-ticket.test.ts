@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { ToldSink } from "../../../test/client/told-sink.ts";
+import type { StreamOutcome } from "../transport.ts";
+import { fetchTicket } from "./fetch-ticket.ts";
+import { createFetchTransport } from "./fetch-transport.ts";
+import { createWebSocketTransport, type SocketLike } from "./web-socket-transport.ts";
+
+const NEVER = new AbortController().signal;
+const OK = { status: 201, body: { ticket: "loom_tkt_x", expires_at: 1 } };
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** A server that gives these answers one after the other, and the last of them for ever. */
+function serve(...answers: readonly [Answer, ...Answer[]]) {
+  const requests: Request[] = [];
+  const fetch = (request: Request): Promise<Response> => {
+    const { status, body } = answers[Math.min(requests.push(request), answers.length) - 1]!;
+    return Promise.resolve(Response.json(body, { status }));
+  };
+  return { requests, fetch };
+}
+
+const refuse = (status: number, code: string): Answer => ({ status, body: { code, detail: "no", message: "no" } });
+
+describe("a ticket", () => {
+  it.each([
+    ["ws://host/v1/ws", "http://host/v1/auth/tickets", "ws://host/v1/ws?ticket=loom_tkt_x"],
+    ["wss://host:8/a/v1/ws?b=c", "https://host:8/a/v1/auth/tickets", "wss://host:8/a/v1/ws?b=c&ticket=loom_tkt_x"],
+  ])("for %s is asked for beside it", async (socket, door, url) => {
+    const { fetch, requests } = serve(OK);
+    const token = async (): Promise<string> => "loom_tok_y";
+    expect(await fetchTicket(socket, { token, fetch, signal: NEVER })).toEqual({ url });
+    const [request] = requests;
+    expect(request).toMatchObject({ url: door, method: "POST", redirect: "error" });
+    expect(request!.headers.get("authorization")).toBe("Bearer loom_tok_y");
+    expect(await request!.json()).toEqual({});
+  });
+
+  it.each<[string, Answer, object]>([
+    ["the token is no good", refuse(401, "unauthorized"), { kind: "refused", code: "unauthorized" }],
+    ["the token may not", refuse(403, "forbidden"), { kind: "refused", code: "forbidden" }],
+    ["there are none", { status: 404, body: "" }, { kind: "refused", code: "connection_refused", isForeign: true }],
+    ["nobody is asked there", refuse(400, "unsupported"), { url: "ws://host/v1/ws" }],
+    ["there were too many", refuse(429, "rate_limited"), { kind: "lost" }],
+    ["the server is in trouble", refuse(503, "store_busy"), { kind: "lost" }],
+    ["the answer has none", { status: 201, body: {} }, { kind: "lost" }],
+  ])("is not had where %s", async (_what, answer, outcome) => {
+    const { fetch } = serve(answer);
+    expect(await fetchTicket("ws://host/v1/ws", { token: "t", fetch, signal: NEVER })).toMatchObject(outcome);
+  });
+
+  it.each([
+    ["nobody answers", { fetch: () => Promise.reject(new TypeError("offline")), token: "t" }, "offline"],
+    ["the token cannot be had", { fetch: serve(OK).fetch, token: () => Promise.reject(new Error("locked")) }, "locked"],
+  ])("is lost where %s", async (_what, options, message) => {
+    const found = await fetchTicket("ws://host/v1/ws", { ...options, signal: NEVER });
+    expect(found).toEqual({ kind: "lost", message });
+  });
+});
+
+class FakeSocket implements SocketLike {
+  readonly listeners = new Map<string, (event: never) => void>();
+  readonly address: string;
+  constructor(address: string) {
+    this.address = address;
+    sockets.push(this);
+  }
+  addEventListener(type: string, listener: (event: never) => void): void {
+    this.listeners.set(type, listener);
+  }
+  send(): void {}
+  close(): void {}
+  end(code: number, reason: string): void {
+    this.listeners.get("close")?.({ code, reason } as never);
+  }
+}
+let sockets: FakeSocket[] = [];
+
+describe("a socket of somebody with a token", () => {
+  const begin = (token: string | undefined, answers: readonly [Answer, ...Answer[]]) => {
+    sockets = [];
+    const { fetch, requests } = serve(...answers);
+    const transport = createWebSocketTransport({
+      url: "ws://host/v1/ws",
+      WebSocket: FakeSocket,
+      fetch,
+      ...(token !== undefined && { token }),
+    });
+    const open = (): Promise<StreamOutcome> =>
+      transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new ToldSink(), NEVER);
+    return { transport, open, requests };
+  };
+  const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+  it("has a ticket of its own each time, and ends for good when there is none for it", async () => {
+    const second = { status: 201, body: { ticket: "loom_tkt_z" } };
+    const { transport, open } = begin("loom_tok_y", [OK, second, refuse(401, "unauthorized")]);
+    for (const ticket of ["loom_tkt_x", "loom_tkt_z"]) {
+      const outcome = open();
+      await settle();
+      expect(sockets.at(-1)?.address).toBe(`ws://host/v1/ws?ticket=${ticket}`);
+      // It may have been for a token that is another by now: the next ticket tells.
+      sockets.at(-1)?.end(1008, "unauthorized");
+      expect(await outcome).toEqual({ kind: "lost", message: "the socket was closed with 1008: unauthorized" });
+    }
+    expect(await open()).toMatchObject({ kind: "refused", code: "unauthorized" });
+    const command = { type: "cancel", id: "c1", session: "a", run_id: "r1" } as const;
+    expect(await transport.send(command, NEVER)).toMatchObject({ kind: "refused", code: "unauthorized" });
+    expect(sockets).toHaveLength(2);
+    transport.close();
+  });
+
+  it.each([
+    ["unauthorized", { kind: "refused", code: "unauthorized" }],
+    ["forbidden after=x", { kind: "refused", code: "forbidden" }],
+    ["", { kind: "refused", code: "connection_refused" }],
+  ])("without one is refused when it is closed as not allowed: %s", async (reason, expected) => {
+    const { transport, open, requests } = begin(undefined, [OK]);
+    const outcome = open();
+    await settle();
+    sockets[0]?.end(1008, reason);
+    expect(await outcome).toMatchObject(expected);
+    expect(requests).toEqual([]);
+    transport.close();
+  });
+
+  it.each<[string, object | Error, object]>([
+    ["nobody is signed in", { mode: "required", signed_in: false, shared_session_ids: [] }, { code: "unauthorized" }],
+    ["somebody is", { mode: "required", signed_in: true, shared_session_ids: [] }, { kind: "lost" }],
+    ["a link was opened", { mode: "required", signed_in: false, shared_session_ids: ["a"] }, { kind: "lost" }],
+    ["nobody is asked", { mode: "open", signed_in: false, shared_session_ids: [] }, { kind: "lost" }],
+    ["something else answers", { hello: 1 }, { kind: "lost" }],
+    ["nobody answers", new TypeError("offline"), { kind: "lost" }],
+  ])("of a page that has a cookie is asked about where it does not open: %s", async (_what, body, expected) => {
+    sockets = [];
+    const asked: string[] = [];
+    const fetch = async ({ url }: Request): Promise<Response> => {
+      asked.push(url);
+      if (body instanceof Error) throw body;
+      return Response.json(body);
+    };
+    const options = { url: "ws://host/v1/ws", WebSocket: FakeSocket, usesCookie: true, fetch };
+    const transport = createWebSocketTransport(options);
+    const outcome = transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new ToldSink(), NEVER);
+    await settle();
+    sockets[0]?.end(1006, "");
+    expect(await outcome).toMatchObject(expected);
+    expect(asked).toEqual(["http://host/v1/auth"]);
+    transport.close();
+  });
+
+  it.each(["loom_tok_x\nCANARY", "loom_tok_CANARY\u200b", "loom_tok_CANARY…", "loom tok CANARY"])(
+    "that cannot be sent is refused, in words without it: %j",
+    async (token) => {
+      const { transport, open, requests } = begin(token, [OK]);
+      const http = createFetchTransport({ url: "http://host", token });
+      const headed = createFetchTransport({ url: "http://host", headers: () => ({ "x-key": `\u200b${token}` }) });
+      const asked = { session: "a", dialect: "loom", from: {}, follow: true } as const;
+      const outcomes = [
+        await open(),
+        ...(await Promise.all([http, headed].map((each) => each.open(asked, new ToldSink(), NEVER)))),
+      ];
+      expect(outcomes).toMatchObject([
+        { kind: "refused", code: "unauthorized" },
+        { kind: "refused", code: "unauthorized" },
+        { kind: "refused", code: "connection_refused" },
+      ]);
+      expect([JSON.stringify(outcomes).includes("CANARY"), requests]).toEqual([false, []]);
+      for (const each of [transport, http, headed]) each.close();
+    },
+  );
+
+  it("is sent without the space around it, as a file may have it", async () => {
+    const { transport, open, requests } = begin("loom_tok_y\n", [refuse(401, "unauthorized")]);
+    await open();
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer loom_tok_y"]);
+    transport.close();
+  });
+
+  it("over HTTP shows it with every request, and as it is then", async () => {
+    let count = 0;
+    const { fetch, requests } = serve(refuse(401, "unauthorized"));
+    const transport = createFetchTransport({ url: "http://host", fetch, token: () => `t${++count}` });
+    const open = () => transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new ToldSink(), NEVER);
+    expect(await open()).toMatchObject({ kind: "refused", code: "unauthorized" });
+    await open();
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);
+    transport.close();
+  });
+});

@@ -1,0 +1,159 @@
+// What a store of many owners costs one of them, and that no owner is believed who is not sealed.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { SaidRows } from "./said-rows.ts";
+import { SessionRows } from "./session-rows.ts";
+import { openSqliteLog } from "./sqlite-log.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-owners-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let stores = 0;
+
+function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(path, { defensive: false });
+  try {
+    return use(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Sessions by the shortest way, in one transaction: each is titled `apple`. */
+function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
+  const [sessions, said] = [new SessionRows(db), new SaidRows(db)];
+  db.exec("BEGIN");
+  for (const owner of owners) {
+    const place = { incarnation: "i", createdAt: 1, updatedAt: 1, firstId: 1, basePos: 0, epoch: 0 };
+    const fresh = { ...place, sessionId: `${owner} ${++stores}`, title: "apple", owner, holder: null, expiresAt: 0 };
+    const { key } = sessions.create(fresh);
+    said.add(key, 0, "apple");
+  }
+  db.exec("COMMIT");
+}
+
+describe("a store in which others have very many sessions", () => {
+  const path = join(folder, "many.db");
+  const OTHERS = 100_000;
+
+  beforeAll(async () => {
+    await (await openSqliteLog(path)).close();
+    // First, last, and two in the middle.
+    const owners = Array.from({ length: OTHERS }, (_, index) => `other ${index % 7}`);
+    for (const place of [OTHERS, 60_000, 40_000, 0]) owners.splice(place, 0, "alice");
+    withDatabase(path, (db) => insertSessions(db, owners));
+  }, 60_000);
+
+  test("is asked for one owner's by index, with nothing to sort", () => {
+    const asked: string[] = [];
+    withDatabase(path, (db) => {
+      const prepare = db.prepare.bind(db);
+      db.prepare = (sql) => {
+        asked.push(sql);
+        return prepare(sql);
+      };
+      const rows: unknown = new SessionRows(db);
+      expect(rows).toBeDefined();
+      const owned = asked.filter((sql) => sql.includes("owner = ?"));
+      expect(owned).toHaveLength(2);
+      for (const sql of owned) {
+        const plan = prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...Array.from(sql.matchAll(/\?/g), () => 1));
+        expect(plan.map(({ detail }) => detail)).toEqual([
+          expect.stringMatching(
+            /^SEARCH sessions USING (COVERING )?INDEX sessions_by_owner \(owner=\? AND rowid<\?\)$/,
+          ),
+        ]);
+      }
+    });
+  });
+
+  test("gives one of them what is theirs, having looked at little else", async () => {
+    const byKey = vi.spyOn(SessionRows.prototype, "findByKey");
+    let places = 0;
+    const plain = SaidRows.prototype.find;
+    const counted = vi.spyOn(SaidRows.prototype, "find").mockImplementation(function* (this: SaidRows, ...given) {
+      for (const place of plain.apply(this, given)) {
+        places++;
+        yield place;
+      }
+    });
+    const log = await openSqliteLog(path);
+    try {
+      const listed = await log.listSessions({ owner: "alice" });
+      expect(listed.map(({ owner }) => owner)).toEqual(["alice", "alice", "alice", "alice"]);
+      expect(await log.listSessions({ owner: "alice", limit: 2, after: listed[1]!.sessionId })).toEqual(
+        listed.slice(2),
+      );
+      const found = await log.searchSessions({ query: "apple", owner: "alice" });
+      expect(found.map(({ sessionId }) => sessionId)).toEqual(listed.map(({ sessionId }) => sessionId));
+      expect(byKey).toHaveBeenCalledTimes(4);
+      expect(places).toBeLessThan(5000);
+      places = 0;
+      expect(await log.searchSessions({ query: "apple", owner: "nobody" })).toEqual([]);
+      expect(places).toBe(1);
+    } finally {
+      counted.mockRestore();
+      byKey.mockRestore();
+      await log.close();
+    }
+  });
+});
+
+describe("an owner that has changed on disk", () => {
+  test.each([
+    ["alice", "bob"],
+    ["alice", "local"],
+    ["local", "alice"],
+    ["alice", ""],
+    ["alice", "Alice"],
+  ])("from %j to %j is not believed, whatever is asked", async (owner, changed) => {
+    const path = join(folder, `${++stores}.db`);
+    const made = await openSqliteLog(path);
+    await made.createSession("s", { owner, title: "apple" });
+    await made.close();
+    withDatabase(path, (db) => db.prepare("UPDATE sessions SET owner = ?").run(changed));
+    const log = await openSqliteLog(path);
+    const asked = [
+      () => log.getSession("s"),
+      () => log.listSessions(),
+      () => log.read("s", { after: 0 }),
+      () => log.createSession("s", { owner }),
+      () => log.renameSession("s", "x"),
+      () => log.acquire("s", { holder: "h", ttlMs: 1 }),
+      ...(changed === ""
+        ? []
+        : [
+            () => log.listSessions({ owner: changed }),
+            () => log.searchSessions({ query: "apple", owner: changed }),
+            () => log.createSession("s", { owner: changed }),
+          ]),
+    ];
+    for (const ask of asked) await expect(ask()).rejects.toMatchObject({ code: "store_corrupt" });
+    await log.close();
+  });
+
+  test("in the index alone shows nobody what is another's", async () => {
+    const path = join(folder, `${++stores}.db`);
+    const log = await openSqliteLog(path);
+    await log.createSession("hers", { owner: "alice", title: "apple" });
+    await log.createSession("his", { owner: "bob", title: "apple" });
+    withDatabase(path, (db) => {
+      // It says that bob's session is alice's, as a changed page of it would.
+      db.exec(`DROP INDEX sessions_by_owner; CREATE INDEX sessions_by_owner ON
+        sessions (iif(owner = 'bob', 'alice', owner)) WHERE session_id IS NOT NULL`);
+      db.exec("PRAGMA writable_schema = ON");
+      db.exec(`UPDATE sqlite_schema SET sql = replace(sql, 'iif(owner = ''bob'', ''alice'', owner)', 'owner')
+        WHERE name = 'sessions_by_owner'`);
+      db.exec("PRAGMA writable_schema = RESET");
+      expect(new SessionRows(db).findLatestOwned("alice", 1000)).toBe(2);
+    });
+    await expect(log.listSessions({ owner: "alice" })).rejects.toMatchObject({ code: "store_corrupt" });
+    const found = await log.searchSessions({ query: "apple", owner: "alice" });
+    expect(found.map(({ sessionId }) => sessionId)).toEqual(["hers"]);
+    expect(await log.listSessions()).toHaveLength(2);
+    await log.close();
+    await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });
+  });
+});

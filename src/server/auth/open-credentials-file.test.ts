@@ -1,0 +1,242 @@
+// The file of credentials: who may open it, what is taken for it, what is in it, and several processes with it.
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, it } from "vitest";
+import { isLoomError } from "../../protocol/index.ts";
+import { makeKey } from "./key.ts";
+import { openCredentials } from "./open-credentials.ts";
+import { NOBODY, type Principal } from "./principal.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-credentials-file-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const newFile = (): string => join(folder, `${++files}-auth`);
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+const ALICE: Principal = { ...NOBODY, kind: "jwt", id: "jwt:alice", owner: "jwt:alice" };
+
+it("nobody waits, and nothing is written, for a cookie or a ticket that is not there", () => {
+  const file = newFile();
+  const credentials = openCredentials(file, { busyTimeoutMs: 0 });
+  const { secret } = credentials.createCookie(ALICE, Date.now() + 60_000);
+  const other = new DatabaseSync(file);
+  other.exec("BEGIN IMMEDIATE");
+  credentials.deleteCookie(makeKey("cookie").secret);
+  expect(credentials.useTicket(makeKey("ticket").secret)).toBeUndefined();
+  expect(() => credentials.deleteCookie(secret)).toThrow(expect.objectContaining({ code: "store_busy" }));
+  other.close();
+  credentials.deleteCookie(secret);
+  expect(credentials.find(secret)).toBeUndefined();
+  credentials.close();
+});
+
+function refusalOf(path: string): readonly [code: string, message: string] {
+  try {
+    openCredentials(path).close();
+  } catch (error) {
+    if (isLoomError(error)) return [error.code, error.message];
+    throw error;
+  }
+  return ["", "it was opened"];
+}
+
+describe("the file", () => {
+  it("is its owner's alone, with what lies beside it and the folders that are made for it", () => {
+    const path = join(folder, "made", "deep", "store-auth");
+    const credentials = openCredentials(path);
+    credentials.createToken({ name: "a" });
+    expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual(["600", "600", "600"]);
+    expect([join(folder, "made"), join(folder, "made", "deep")].map(modeOf)).toEqual(["700", "700"]);
+    credentials.close();
+    expect(readdirSync(join(folder, "made", "deep"))).toEqual(["store-auth"]);
+  });
+
+  it("is closed to others where it was open", () => {
+    const path = newFile();
+    openCredentials(path).close();
+    chmodSync(path, 0o666);
+    openCredentials(path).close();
+    expect(modeOf(path)).toBe("600");
+  });
+
+  it("keeps what is in it", () => {
+    const path = newFile();
+    const before = openCredentials(path);
+    const { secret } = before.createToken({ name: "a" });
+    before.addSpent("a", 3);
+    before.close();
+    const after = openCredentials(path);
+    expect([after.hasTokens, after.find(secret)?.name, after.readSpent("a")]).toEqual([true, "a", 3]);
+    after.close();
+  });
+
+  it("has no secret in it, while it is open and afterwards", () => {
+    const path = newFile();
+    const credentials = openCredentials(path);
+    const token = credentials.createToken({ name: "needle-in-the-file" });
+    const principal = credentials.find(token.secret) ?? NOBODY;
+    const expiresAt = Date.now() + 60_000;
+    const secrets = [
+      token.secret,
+      credentials.createShare({ session: "s", incarnation: "i", owner: "local" }).secret,
+      credentials.createCookie(principal, expiresAt).secret,
+      credentials.createTicket(principal, { expiresAt }).secret,
+    ];
+    const readAll = (): Buffer =>
+      Buffer.concat(
+        [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file)).map((file) => readFileSync(file)),
+      );
+    const holdsSecret = (bytes: Buffer): readonly boolean[] =>
+      secrets.flatMap((secret) => {
+        const random = secret.slice(22);
+        return [bytes.includes(random), bytes.includes(Buffer.from(random, "base64url"))];
+      });
+    const while_ = readAll();
+    credentials.close();
+    for (const bytes of [while_, readAll()]) {
+      expect(bytes.includes("needle-in-the-file")).toBe(true);
+      expect(holdsSecret(bytes)).not.toContain(true);
+    }
+  });
+});
+
+describe("what is not such a file is refused by its name, and left as it is:", () => {
+  const makers: { readonly [what: string]: readonly [code: string, make: (path: string) => void] } = {
+    "a symbolic link": [
+      "store_failed",
+      (path) => {
+        const target = newFile();
+        openCredentials(target).close();
+        symlinkSync(target, path);
+      },
+    ],
+    "a symbolic link to nothing": ["store_failed", (path) => symlinkSync(newFile(), path)],
+    "a folder": ["store_failed", (path) => mkdirSync(path)],
+    "an empty file": ["store_corrupt", (path) => writeFileSync(path, "")],
+    "a text": ["store_corrupt", (path) => writeFileSync(path, "not a database, ".repeat(1000))],
+    "the stump of a database": [
+      "store_corrupt",
+      (path) => {
+        openCredentials(path).close();
+        writeFileSync(path, readFileSync(path).subarray(0, 5000));
+      },
+    ],
+    "the database of another program": ["store_corrupt", (path) => change(path, "CREATE TABLE t (x)")],
+    "a store of sessions": [
+      "store_corrupt",
+      (path) => change(path, "CREATE TABLE sessions (x); PRAGMA application_id = 0x4c4f4f4d"),
+    ],
+    "a file of a newer version": [
+      "store_newer",
+      (path) => {
+        openCredentials(path).close();
+        change(path, "PRAGMA user_version = 99");
+      },
+    ],
+    "a file of no version": [
+      "store_corrupt",
+      (path) => {
+        openCredentials(path).close();
+        change(path, "PRAGMA user_version = 0");
+      },
+    ],
+    "a link where its log should be": [
+      "store_failed",
+      (path) => {
+        openCredentials(path).close();
+        symlinkSync(newFile(), `${path}-wal`);
+      },
+    ],
+  };
+
+  function change(path: string, sql: string): void {
+    const db = new DatabaseSync(path);
+    db.exec(sql);
+    db.close();
+  }
+
+  it.each(Object.entries(makers))("%s", (_, [code, make]) => {
+    const path = newFile();
+    make(path);
+    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+    const before = isFile ? readFileSync(path) : undefined;
+    const [refused, message] = refusalOf(path);
+    expect([refused, message]).toEqual([code, expect.stringContaining(path)]);
+    if (before !== undefined) expect(readFileSync(path).equals(before)).toBe(true);
+  });
+});
+
+describe("several processes", () => {
+  const module = JSON.stringify(new URL("open-credentials.ts", import.meta.url).href);
+  const run = async (program: string, ...args: readonly string[]): Promise<string> => {
+    const source = `import { openCredentials } from ${module}; const [path, ...args] = process.argv.slice(1); ${program}`;
+    const eval_ = ["--input-type=module-typescript", "--eval", source, ...args];
+    return (await promisify(execFile)(process.execPath, eval_)).stdout;
+  };
+
+  it("make one file together, and share what is in it", async () => {
+    const path = newFile();
+    const program = "process.stdout.write(openCredentials(path).createToken({ name: args[0] }).secret)";
+    const secrets = await Promise.all(["a", "b", "c"].map((name) => run(program, path, name)));
+    const credentials = openCredentials(path);
+    expect(secrets.map((secret) => credentials.find(secret)?.name)).toEqual(["a", "b", "c"]);
+    const principal = credentials.find(secrets[0] ?? "") ?? NOBODY;
+    expect(credentials.isGood(principal)).toBe(true);
+    await run("openCredentials(path).revokeToken(args[0])", path, "a");
+    expect([credentials.isGood(principal), credentials.find(secrets[0] ?? "")]).toEqual([false, undefined]);
+    credentials.close();
+  });
+
+  it("use each ticket once", async () => {
+    const path = newFile();
+    const credentials = openCredentials(path);
+    const expiresAt = Date.now() + 60_000;
+    const tickets = Array.from({ length: 200 }, () => credentials.createTicket(ALICE, { expiresAt }).secret);
+    const program = `
+      const credentials = openCredentials(path);
+      process.stdout.write(JSON.stringify(JSON.parse(args[0]).filter((one) => credentials.useTicket(one) !== undefined)));`;
+    const used = await Promise.all([1, 2].map(() => run(program, path, JSON.stringify(tickets))));
+    expect(used.flatMap((text) => JSON.parse(text) as string[]).toSorted()).toEqual(tickets.toSorted());
+    credentials.close();
+  });
+});
+
+it("lets nobody in by a file that is no longer the one", async () => {
+  const path = newFile();
+  const credentials = openCredentials(path);
+  const { secret } = credentials.createToken({ name: "a" });
+  const principal = credentials.find(secret) ?? NOBODY;
+  renameSync(path, `${path}-away`);
+  openCredentials(path).close();
+  const failed = expect.objectContaining({ code: "store_failed", details: {} }) as Error;
+  await expect
+    .poll(
+      () => {
+        try {
+          return String(credentials.isGood(principal));
+        } catch (error) {
+          return isLoomError(error) ? error.code : "";
+        }
+      },
+      { timeout: 10_000 },
+    )
+    .toBe("store_failed");
+  expect(() => credentials.find(secret)).toThrow(failed);
+  expect(() => credentials.createToken({ name: "b" })).toThrow(failed);
+  credentials.close();
+});

@@ -1,0 +1,172 @@
+/** The rows of credentials: how they are asked for, and what they mean to those who ask. They know no secret. */
+import { isJsonObject } from "../../protocol/index.ts";
+import type { ShareInfo, TokenInfo } from "./credentials.ts";
+import type { CheckedToken } from "./open-credentials-checks.ts";
+import type { Principal, PrincipalLimits, ToolRules } from "./principal.ts";
+import { type Scope, SCOPES } from "./scopes.ts";
+
+export const STATEMENTS = {
+  dataVersion: "PRAGMA data_version",
+
+  addToken: `INSERT INTO tokens (id, digest, name, owner, scopes, agents, tools, limits, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  findToken: "SELECT * FROM tokens WHERE id = ?",
+  listTokens: "SELECT * FROM tokens ORDER BY key DESC",
+  anyToken: "SELECT 1 FROM tokens LIMIT 1",
+  takenName: "SELECT 1 FROM tokens WHERE (name = ? AND revoked_at IS NULL) OR id = ? LIMIT 1",
+  countTokens: "SELECT count(*) AS n FROM tokens",
+  dropToken: `DELETE FROM tokens WHERE key = (SELECT key FROM tokens
+    WHERE revoked_at IS NOT NULL OR expires_at <= ? ORDER BY key LIMIT 1)`,
+  revokeToken: `UPDATE tokens SET revoked_at = ? WHERE revoked_at IS NULL AND key =
+    (SELECT key FROM tokens WHERE revoked_at IS NULL AND (id = ? OR name = ?) ORDER BY id = ? DESC LIMIT 1)`,
+  useToken: "UPDATE tokens SET used_at = ? WHERE id = ?",
+
+  addShare: `INSERT INTO shares (id, digest, session, incarnation, owner, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  findShare: "SELECT * FROM shares WHERE id = ?",
+  listShares: `SELECT * FROM shares WHERE session = ? AND incarnation = ? AND (expires_at IS NULL OR expires_at > ?)
+    ORDER BY key DESC`,
+  countSharesOfSession: "SELECT count(*) AS n FROM shares WHERE session = ?",
+  countSharesOfOwner: "SELECT count(*) AS n FROM shares WHERE owner = ?",
+  dropShare: "DELETE FROM shares WHERE key = (SELECT min(key) FROM shares WHERE owner = ?)",
+  /** Those that are over, and those of a session that had the same name. */
+  sweepShares: "DELETE FROM shares WHERE expires_at <= ? OR (session = ? AND incarnation <> ?)",
+  revokeShare: "DELETE FROM shares WHERE id = ? AND session = ? RETURNING expires_at",
+
+  addCookie: "INSERT INTO cookies (id, digest, holder, principal, expires_at) VALUES (?, ?, ?, ?, ?)",
+  findCookie: "SELECT * FROM cookies WHERE id = ?",
+  countCookies: "SELECT count(*) AS n FROM cookies",
+  countCookiesOf: "SELECT count(*) AS n FROM cookies WHERE holder = ?",
+  dropCookie: "DELETE FROM cookies WHERE key = (SELECT min(key) FROM cookies)",
+  dropCookieOf: "DELETE FROM cookies WHERE key = (SELECT min(key) FROM cookies WHERE holder = ?)",
+  sweepCookies: "DELETE FROM cookies WHERE expires_at <= ?",
+  deleteCookie: "DELETE FROM cookies WHERE id = ?",
+
+  addTicket: `INSERT INTO tickets (id, digest, holder, principal, cookie, session, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  findTicket: "SELECT * FROM tickets WHERE id = ?",
+  countTickets: "SELECT count(*) AS n FROM tickets",
+  countTicketsOf: "SELECT count(*) AS n FROM tickets WHERE holder = ?",
+  sweepTickets: "DELETE FROM tickets WHERE expires_at <= ?",
+  deleteTicket: "DELETE FROM tickets WHERE id = ?",
+
+  addSpent: `INSERT INTO spent (day, holder, tokens) VALUES (?, ?, ?)
+    ON CONFLICT (day, holder) DO UPDATE SET tokens = min(tokens + excluded.tokens, 9007199254740991)`,
+  readSpent: "SELECT tokens FROM spent WHERE day = ? AND holder = ?",
+  sweepSpent: "DELETE FROM spent WHERE day < ?",
+} as const;
+
+export interface TokenRow {
+  readonly id: string;
+  readonly digest: Uint8Array;
+  readonly name: string;
+  readonly owner: string;
+  readonly scopes: string;
+  readonly agents: string | null;
+  readonly tools: string | null;
+  readonly limits: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly revoked_at: number | null;
+  readonly used_at: number | null;
+}
+
+export interface ShareRow {
+  readonly id: string;
+  readonly digest: Uint8Array;
+  readonly session: string;
+  readonly incarnation: string;
+  readonly owner: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+}
+
+/** Of a cookie or a ticket. */
+export interface PassRow {
+  readonly id: string;
+  readonly digest: Uint8Array;
+  readonly holder: string;
+  readonly principal: string | null;
+  readonly cookie?: string | null;
+  readonly session?: string | null;
+  readonly expires_at: number;
+}
+
+/** In the order of `addToken`, between the digest and the times. */
+export function writeToken({ name, owner, scopes, agents, tools, limits }: CheckedToken): (string | null)[] {
+  const asJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
+  return [name, owner, JSON.stringify(scopes), asJson(agents), asJson(tools), JSON.stringify(limits)];
+}
+
+export function readToken(row: TokenRow): TokenInfo {
+  return {
+    tokenId: row.id,
+    name: row.name,
+    owner: row.owner,
+    scopes: readScopes(JSON.parse(row.scopes)),
+    ...(row.agents === null ? {} : { agents: JSON.parse(row.agents) as readonly string[] }),
+    ...(row.tools === null ? {} : { tools: JSON.parse(row.tools) as ToolRules }),
+    limits: JSON.parse(row.limits) as PrincipalLimits,
+    createdAt: row.created_at,
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+    ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+    ...(row.used_at === null ? {} : { usedAt: row.used_at }),
+  };
+}
+
+export function readShare(row: ShareRow): ShareInfo {
+  const { id, session, incarnation, owner, created_at: createdAt, expires_at: end } = row;
+  return { shareId: id, session, incarnation, owner, createdAt, ...(end === null ? {} : { expiresAt: end }) };
+}
+
+export function principalOfToken({
+  tokenId,
+  name,
+  owner,
+  scopes,
+  agents,
+  tools,
+  limits,
+  expiresAt,
+}: TokenInfo): Principal {
+  return {
+    kind: "token",
+    id: `token:${tokenId}`,
+    name,
+    owner,
+    scopes: new Set(scopes),
+    agents,
+    tools,
+    limits,
+    expiresAt,
+  };
+}
+
+export function principalOfShare({ shareId, session, incarnation, owner, expiresAt }: ShareInfo): Principal {
+  return {
+    kind: "share",
+    id: `share:${shareId}`,
+    name: "link",
+    owner,
+    scopes: new Set<Scope>(["read"]),
+    session: { id: session, incarnation },
+    limits: {},
+    expiresAt,
+  };
+}
+
+/** Of one that nothing else here knows. */
+export function writePrincipal({ scopes, ...rest }: Principal): string {
+  return JSON.stringify({ ...rest, cookie: undefined, scopes: [...scopes] });
+}
+
+export function readPrincipal(text: string): Principal | undefined {
+  const read: unknown = JSON.parse(text);
+  if (!isJsonObject(read) || !Array.isArray(read["scopes"])) return undefined;
+  return { ...(read as unknown as Principal), scopes: new Set(readScopes(read["scopes"])) };
+}
+
+/** A later version may know more of them. */
+function readScopes(written: unknown): readonly Scope[] {
+  return SCOPES.filter((scope) => (written as readonly unknown[]).includes(scope));
+}

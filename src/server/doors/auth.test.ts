@@ -1,0 +1,200 @@
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { codeOf, setAuthStage as setStage, setClock, takeCookie } from "../../../test/server/auth-stage.ts";
+import type { Auth } from "../api/shapes.generated.ts";
+import { SCOPES, USUAL_SCOPES } from "../auth/scopes.ts";
+
+describe("who asks", () => {
+  it("is of no interest to a server that asks nobody", async () => {
+    const { ask, signIn, whoIs } = setStage("open");
+    expect(await whoIs()).toEqual({ mode: "open", signed_in: false, scopes: SCOPES, shared_session_ids: [] });
+    expect(await codeOf(await signIn("loom_tok_x"))).toEqual([400, "unsupported"]);
+    expect(await codeOf(await ask("/v1/auth/tickets", { body: {} }))).toEqual([400, "unsupported"]);
+    expect((await ask("/v1/auth/sign-out", { method: "POST" })).status).toBe(204);
+  });
+
+  it("is told to whoever it is", async () => {
+    const { credentials, ask, whoIs } = setStage();
+    const expiresAt = Date.now() + 60_000;
+    const { secret } = credentials.createToken({ name: "ci", owner: "ann", expiresAt });
+    const nobody = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
+    expect(await whoIs()).toEqual(nobody);
+    expect(await whoIs({ cookie: "loom-session-10338=loom_ses_abcdefghijkl_wrong" })).toEqual(nobody);
+    expect(await whoIs({ bearer: secret })).toEqual({
+      ...nobody,
+      signed_in: true,
+      kind: "token",
+      name: "ci",
+      owner: "ann",
+      scopes: USUAL_SCOPES,
+      expires_at: expiresAt,
+    });
+    const refused = await ask("/v1/auth", { bearer: `${secret}x` });
+    expect(await codeOf(refused)).toEqual([401, "unauthorized"]);
+    expect((await ask("/v1/auth")).headers.get("cache-control")).toContain("no-store");
+  });
+});
+
+describe("signing in", () => {
+  it("gives a browser a cookie that its own page alone can use", async () => {
+    const { credentials, signIn, ask, whoIs } = setStage();
+    const { secret } = credentials.createToken({ name: "me", owner: "ann" });
+    const response = await signIn(`  ${secret}\n`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toContain("no-store");
+    const [written = "", ...others] = response.headers.getSetCookie();
+    expect(others).toEqual([]);
+    expect(written).toMatch(
+      /^loom-session-10338=loom_ses_[a-z0-9]{12}_[\w-]{43}; Path=\/; Max-Age=60\d\d\d\d; HttpOnly; SameSite=Strict$/,
+    );
+    expect(written).not.toContain(secret.slice(-43));
+    const cookie = takeCookie(response);
+    const who = (await response.json()) as Auth;
+    expect(who).toMatchObject({ signed_in: true, kind: "token", name: "me", owner: "ann" });
+    expect(who.expires_at).toBeGreaterThan(Date.now() + 6 * 86_400_000);
+    expect(await whoIs({ cookie, origin: null })).toMatchObject({ signed_in: true, name: "me" });
+    expect((await ask("/v1/sessions", { cookie, body: {} })).status).toBe(201);
+    // A page that may ask with a token may not with the cookie, nor may what does not say whose page it is.
+    for (const origin of ["https://app.example.com", null])
+      expect(await codeOf(await ask("/v1/sessions", { cookie, body: {}, origin }))).toEqual([401, "unauthorized"]);
+    expect(await whoIs({ cookie, origin: "https://app.example.com" })).toMatchObject({ signed_in: false });
+  });
+
+  it("fails alike, whatever was wrong", async () => {
+    const wait = setClock();
+    const { credentials, signIn } = setStage({ maxFailures: 1000 });
+    const make = (name: string, more = {}) => credentials.createToken({ name, ...more }).secret;
+    const revoked = make("revoked");
+    credentials.revokeToken("revoked");
+    const good = make("good");
+    const over = make("over", { expiresAt: Date.now() + 5000 });
+    const share = { session: "s", incarnation: "i", owner: "ann", expiresAt: Date.now() + 5000 };
+    const wrong = [
+      "",
+      "x",
+      "a.b.c",
+      revoked,
+      over,
+      `${good.slice(0, -4)}AAAA`,
+      good.replace("tok", "shr"),
+      credentials.createShare(share).secret,
+      credentials.createCookie(credentials.find(good)!, Date.now() + 99_999).secret,
+      credentials.createTicket(credentials.find(good)!, { expiresAt: Date.now() + 99_999 }).secret,
+      "z".repeat(20_000),
+    ];
+    wait(5000);
+    const answers = await Promise.all(
+      wrong.map(async (credential) => {
+        const response = await signIn(credential);
+        const { id: _, ...problem } = (await response.json()) as { readonly id: string };
+        const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== "x-request-id"));
+        return JSON.stringify([response.status, problem, headers]);
+      }),
+    );
+    expect(new Set(answers).size).toBe(1);
+    expect(answers[0]).toContain("unauthorized");
+    expect(answers[0]).not.toContain("set-cookie");
+  });
+
+  it("is for the server's own page", async () => {
+    const { credentials, signIn, ask } = setStage();
+    const { secret } = credentials.createToken({ name: "me" });
+    const response = await signIn(secret, { origin: "https://app.example.com" });
+    expect(response.headers.getSetCookie()).toEqual([]);
+    expect(await codeOf(response)).toEqual([403, "forbidden"]);
+    const out = await ask("/v1/auth/sign-out", { method: "POST", origin: "https://app.example.com" });
+    expect(await codeOf(out)).toEqual([403, "forbidden"]);
+  });
+
+  it("again replaces the cookie, which is worth nothing from then on", async () => {
+    const { credentials, signIn, whoIs } = setStage();
+    const { secret } = credentials.createToken({ name: "me" });
+    const first = takeCookie(await signIn(secret));
+    const second = takeCookie(await signIn(secret, { cookie: first }));
+    expect(await whoIs({ cookie: first })).toMatchObject({ signed_in: false });
+    expect(await whoIs({ cookie: second })).toMatchObject({ signed_in: true });
+  });
+
+  it("ends with the token, and no later", async () => {
+    const { credentials, signIn, whoIs } = setStage();
+    const expiresAt = Date.now() + 3_600_500;
+    const { secret } = credentials.createToken({ name: "me", expiresAt });
+    const response = await signIn(secret);
+    expect(response.headers.getSetCookie()[0]).toMatch(/; Max-Age=(3600|3599);/);
+    expect(await response.json()).toMatchObject({ expires_at: expiresAt });
+    const cookie = takeCookie(response);
+    credentials.revokeToken("me");
+    expect(await whoIs({ cookie })).toMatchObject({ signed_in: false });
+  });
+
+  it("with a JWT lasts as long as that, though nothing here knows it", async () => {
+    const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] };
+    const { signIn, whoIs, ask } = setStage({ jwt: { jwks, issuer: "https://id.example.com", audience: "loom" } });
+    const end = Math.floor(Date.now() / 1000) + 600;
+    const jwt = await new SignJWT({ scope: "read write" })
+      .setProtectedHeader({ alg: "ES256", kid: "k" })
+      .setIssuer("https://id.example.com")
+      .setAudience("loom")
+      .setSubject("alice")
+      .setExpirationTime(end)
+      .sign(privateKey);
+    const response = await signIn(jwt);
+    expect(response.headers.getSetCookie()[0]).toMatch(/; Max-Age=(6[0-2]\d|59\d);/);
+    const cookie = takeCookie(response);
+    const who = { signed_in: true, kind: "jwt", owner: "jwt:alice", scopes: ["read", "write"] };
+    expect(await whoIs({ cookie })).toMatchObject(who);
+    const { ticket } = (await (await ask("/v1/auth/tickets", { cookie, body: {} })).json()) as { ticket: string };
+    expect((await ask(`/v1/sessions?ticket=${ticket}`)).status).toBe(200);
+    await ask("/v1/auth/sign-out", { method: "POST", cookie });
+    expect(await whoIs({ cookie })).toMatchObject({ signed_in: false });
+  });
+
+  it("with a link opens its session beside whoever is signed in", async () => {
+    const { credentials, log, signIn, ask, whoIs } = setStage();
+    const { incarnation } = await log.createSession("theirs", { owner: "bob" });
+    const link = credentials.createShare({ session: "theirs", incarnation, owner: "bob" });
+    const { secret } = credentials.createToken({ name: "me", owner: "ann" });
+    const cookie = takeCookie(await signIn(secret));
+    const opened = await signIn(link.secret, { cookie });
+    expect(await opened.json()).toMatchObject({ signed_in: true, name: "me", owner: "ann", session_id: "theirs" });
+    expect(takeCookie(opened)).toBe(`loom-share-${link.info.shareId}=${link.secret}`);
+    const both = `${cookie}; ${takeCookie(opened)}`;
+    expect(await whoIs({ cookie: both })).toMatchObject({ signed_in: true, shared_session_ids: ["theirs"] });
+    expect((await ask("/v1/sessions/theirs", { cookie: both })).status).toBe(200);
+    const alone = takeCookie(opened);
+    const who = await whoIs({ cookie: alone });
+    expect(who).toMatchObject({ signed_in: false, shared_session_ids: ["theirs"] });
+    expect(JSON.stringify(who)).not.toContain("bob");
+    expect((await ask("/v1/sessions/theirs", { cookie: alone })).status).toBe(200);
+    expect((await ask("/v1/sessions/theirs", { cookie: alone, method: "DELETE" })).status).toBe(401);
+    // Signing out takes what the browser has of both.
+    const out = await ask("/v1/auth/sign-out", { method: "POST", cookie: both });
+    expect(out.headers.getSetCookie().map((text) => text.split("; ", 3).join("; "))).toEqual([
+      "loom-session-10338=; Path=/; Max-Age=0",
+      `loom-share-${link.info.shareId}=; Path=/; Max-Age=0`,
+    ]);
+  });
+});
+
+describe("signing out", () => {
+  it("makes the cookie worthless, and a ticket it was used for", async () => {
+    const { credentials, signIn, ask, whoIs } = setStage();
+    const { secret } = credentials.createToken({ name: "me" });
+    const cookie = takeCookie(await signIn(secret));
+    const { ticket } = (await (await ask("/v1/auth/tickets", { cookie, body: {} })).json()) as { ticket: string };
+    const out = await ask("/v1/auth/sign-out", { method: "POST", cookie });
+    expect([out.status, out.headers.get("clear-site-data")]).toEqual([204, '"cache"']);
+    expect(await whoIs({ cookie })).toMatchObject({ signed_in: false });
+    expect(await codeOf(await ask(`/v1/sessions?ticket=${ticket}`))).toEqual([401, "unauthorized"]);
+    expect(await whoIs({ bearer: secret })).toMatchObject({ signed_in: true });
+  });
+
+  it("tells nobody else's cookie apart: one without rights stays as it was", async () => {
+    const { credentials, signIn, ask, whoIs } = setStage();
+    const { secret } = credentials.createToken({ name: "me" });
+    const cookie = takeCookie(await signIn(secret));
+    await ask("/v1/auth/sign-out", { method: "POST", cookie, origin: null });
+    expect(await whoIs({ cookie })).toMatchObject({ signed_in: true });
+  });
+});

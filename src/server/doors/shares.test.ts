@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { codeOf, HERE, setAuthStage, setClock, takeCookie } from "../../../test/server/auth-stage.ts";
+import type { NewShare, Shares } from "../api/shapes.generated.ts";
+
+async function setStage() {
+  const stage = setAuthStage();
+  const { credentials, log, ask } = stage;
+  await log.createSession("s", { owner: "ann", title: "Ann's" });
+  await log.createSession("other", { owner: "ann" });
+  const ann = credentials.createToken({ name: "ann", owner: "ann" }).secret;
+  const bob = credentials.createToken({ name: "bob", owner: "bob" }).secret;
+  const share = async (body: object = {}): Promise<NewShare> => {
+    const response = await ask("/v1/sessions/s/shares", { bearer: ann, body });
+    expect(response.status).toBe(201);
+    return (await response.json()) as NewShare;
+  };
+  const list = async (): Promise<Shares["shares"]> =>
+    ((await (await ask("/v1/sessions/s/shares", { bearer: ann })).json()) as Shares).shares;
+  return { ...stage, ann, bob, share, list };
+}
+
+describe("a link", () => {
+  it("lets anybody who has it read its session, and nothing else", async () => {
+    const { ask, whoIs, share, list } = await setStage();
+    const { share_id, created_at, secret, url } = await share();
+    expect(url).toBe(`${HERE}/#share=${secret}`);
+    expect(await list()).toEqual([{ share_id, created_at }]);
+    expect((await ask("/v1/sessions/s", { bearer: secret })).status).toBe(200);
+    expect((await ask("/v1/sessions/s/events", { bearer: secret })).status).toBe(200);
+    expect(await codeOf(await ask("/v1/sessions/other", { bearer: secret }))).toEqual([404, "unknown_session"]);
+    for (const [path, asked] of [
+      ["/v1/sessions", {}],
+      ["/v1/sessions/s", { method: "DELETE" }],
+      ["/v1/sessions/s/shares", {}],
+      ["/v1/sessions/s/shares", { body: {} }],
+      ["/v1/sessions/s/commands", { body: { type: "cancel", id: "c", session: "s", run_id: "r" } }],
+      ["/v1/sessions/s/fork", { body: {} }],
+    ] as const)
+      expect((await ask(path, { ...asked, bearer: secret })).status, path).toBeGreaterThanOrEqual(403);
+    const who = await whoIs({ bearer: secret });
+    expect(who).toEqual({
+      mode: "required",
+      signed_in: false,
+      kind: "share",
+      scopes: ["read"],
+      session_id: "s",
+      shared_session_ids: [],
+    });
+  });
+
+  it("is over when it was said to be", async () => {
+    const wait = setClock();
+    const { ask, share, list } = await setStage();
+    const { secret, expires_at, created_at } = await share({ expires_in_ms: 60_000 });
+    expect((expires_at ?? 0) - created_at).toBeLessThanOrEqual(60_000);
+    expect(await list()).toHaveLength(1);
+    wait(60_000);
+    expect(await codeOf(await ask("/v1/sessions/s", { bearer: secret }))).toEqual([401, "unauthorized"]);
+    expect(await list()).toEqual([]);
+  });
+
+  it.each([0, 999, -1, 1.5, 10 * 366 * 86_400_000, "1000"])("is not made for %j ms", async (expires_in_ms) => {
+    const { ask, ann } = await setStage();
+    const response = await ask("/v1/sessions/s/shares", { bearer: ann, body: { expires_in_ms } });
+    expect(await codeOf(response)).toEqual([400, "invalid_request"]);
+  });
+
+  it("that is taken back opens nothing, brought as a header or as a cookie", async () => {
+    const { ask, share, list, ann, signIn } = await setStage();
+    const { share_id, secret } = await share();
+    const cookie = takeCookie(await signIn(secret));
+    expect((await ask("/v1/sessions/s", { cookie })).status).toBe(200);
+    const drop = { method: "DELETE", bearer: ann };
+    // Not as one of another session.
+    expect(await codeOf(await ask(`/v1/sessions/other/shares/${share_id}`, drop))).toEqual([404, "not_found"]);
+    expect((await ask(`/v1/sessions/s/shares/${share_id}`, drop)).status).toBe(204);
+    expect(await codeOf(await ask(`/v1/sessions/s/shares/${share_id}`, drop))).toEqual([404, "not_found"]);
+    expect(await codeOf(await ask("/v1/sessions/s", { bearer: secret }))).toEqual([401, "unauthorized"]);
+    expect(await codeOf(await ask("/v1/sessions/s", { cookie }))).toEqual([401, "unauthorized"]);
+    expect(await list()).toEqual([]);
+  });
+
+  it("is not for a session of the same name that came after", async () => {
+    const { ask, share, list, log, signIn } = await setStage();
+    const { secret } = await share();
+    const cookie = takeCookie(await signIn(secret));
+    await log.deleteSession("s");
+    expect(await codeOf(await ask("/v1/sessions/s", { bearer: secret }))).toEqual([404, "unknown_session"]);
+    await log.createSession("s", { owner: "ann" });
+    expect(await codeOf(await ask("/v1/sessions/s", { bearer: secret }))).toEqual([404, "unknown_session"]);
+    expect(await codeOf(await ask("/v1/sessions/s", { cookie }))).toEqual([401, "unauthorized"]);
+    expect(await list()).toEqual([]);
+  });
+
+  it("is made, seen and taken back by whoever the session belongs to, and may write", async () => {
+    const { ask, share, bob, credentials } = await setStage();
+    const { share_id } = await share();
+    const reader = credentials.createToken({ name: "reader", owner: "ann", scopes: ["read"] }).secret;
+    for (const [path, asked] of [
+      ["/v1/sessions/s/shares", { body: {} }],
+      ["/v1/sessions/s/shares", {}],
+      [`/v1/sessions/s/shares/${share_id}`, { method: "DELETE" }],
+    ] as const) {
+      expect(await codeOf(await ask(path, { ...asked, bearer: bob }))).toEqual([404, "unknown_session"]);
+      expect(await codeOf(await ask(path, { ...asked, bearer: reader }))).toEqual([403, "forbidden"]);
+      expect(await codeOf(await ask(path, asked))).toEqual([401, "unauthorized"]);
+    }
+  });
+
+  it("is nothing a server makes that asks nobody who they are", async () => {
+    const { ask, log } = setAuthStage("open");
+    await log.createSession("s");
+    expect(await codeOf(await ask("/v1/sessions/s/shares", { body: {} }))).toEqual([400, "unsupported"]);
+    expect(await codeOf(await ask("/v1/sessions/s/shares"))).toEqual([400, "unsupported"]);
+    const drop = await ask("/v1/sessions/s/shares/x", { method: "DELETE" });
+    expect(await codeOf(drop)).toEqual([400, "unsupported"]);
+  });
+});

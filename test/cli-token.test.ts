@@ -1,0 +1,130 @@
+// `loom token`, the real command: what it prints and where, and a server that knows at once.
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { openCredentials } from "../src/server/auth/open-credentials.ts";
+import { COMMAND, environment, folder, loom, parseLines, type Ran } from "./cli-run.ts";
+
+const SECRET = /^loom_tok_(?<id>[a-z0-9]{12})_[\w-]{43}$/;
+let places = 0;
+
+function newPlace() {
+  const home = join(folder, `tokens-${places++}`);
+  mkdirSync(home);
+  const store = join(home, "loom.db");
+  const run = (...args: readonly string[]): Promise<Ran> => loom(["token", ...args], { env: { LOOM_STORE: store } });
+  return { store, file: `${store}-auth`, run };
+}
+
+describe("loom token", () => {
+  it("prints a token once, alone, and keeps what it is recognised by", async () => {
+    const { file, run } = newPlace();
+    const options = ["--owner", "team", "--scopes", "run,read", "--expires", "30d", "--agents", "react,tot"];
+    const limits = ["--tools", "write_file=deny, *=ask", "--max-runs", "2", "--tokens-per-day", "1000"];
+    const { code, out, err } = await run("create", "ci", ...options, ...limits);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\S+\n$/);
+    const { id = "" } = SECRET.exec(out.trim())?.groups ?? {};
+    expect(err).toContain(`token \`ci\` (${id}): owner team; expires `);
+    expect(err).toContain("it is not shown again");
+    expect(err).toContain("it is the first of this store");
+    expect(err).not.toContain(out.trim());
+    const credentials = openCredentials(file);
+    const found = credentials.find(out.trim());
+    credentials.close();
+    expect(found).toMatchObject({
+      name: "ci",
+      owner: "team",
+      scopes: new Set(["read", "run"]),
+      agents: ["react", "tot"],
+      tools: { write_file: "deny", "*": "ask" },
+      limits: { maxRuns: 2, tokensPerDay: 1000 },
+    });
+    expect(Math.abs((found?.expiresAt ?? 0) - Date.now() - 30 * 86_400_000)).toBeLessThan(60_000);
+    if (process.platform !== "win32") expect(statSync(file).mode & 0o777).toBe(0o600);
+
+    const list = await run("list");
+    expect([list.code, list.out]).toEqual([0, expect.stringContaining(`ci\t${id}\tteam\tused `) as string]);
+    const json = await run("list", "--json");
+    expect(parseLines(json.out)).toMatchObject([{ token_id: id, name: "ci", limits: { max_runs: 2 } }]);
+    for (const text of [list.out, list.err, json.out, readFileSync(file, "latin1")])
+      expect(text).not.toContain(out.trim().slice(22));
+  });
+
+  it("revokes by name, by id and by the token itself, and says no secret again", async () => {
+    const { file, run } = newPlace();
+    expect(await run("list")).toMatchObject({ code: 0, out: "" });
+    const missing = await run("revoke", "a");
+    expect([missing.code, missing.err]).toEqual([
+      2,
+      expect.stringContaining("there is no token `a` to revoke") as string,
+    ]);
+    // Whoever only looks makes nothing.
+    expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
+    const credentials = openCredentials(file);
+    const [, b, c] = ["a", "b", "c"].map((name) => credentials.createToken({ name }));
+    const { code, out, err } = await run("revoke", "a", b?.info.tokenId ?? "", c?.secret ?? "", c?.secret ?? "", "d");
+    expect(code).toBe(1);
+    expect(out).toBe(`revoked: a\nrevoked: ${b?.info.tokenId}\nrevoked: ${c?.info.tokenId}\n`);
+    expect(err).toContain(`there is no token \`${c?.info.tokenId}\` to revoke`);
+    expect(out + err).not.toContain(c?.secret.slice(22));
+    expect(credentials.listTokens().map(({ revokedAt }) => revokedAt === undefined)).toEqual([false, false, false]);
+    credentials.close();
+  });
+
+  it("says what is wrong, and makes nothing", async () => {
+    const { file, run } = newPlace();
+    const [option, name] = await Promise.all([run("create", "a", "--scopes", "root"), run("create", "a\nb")]);
+    expect([option.code, option.out, name.code, name.out]).toEqual([2, "", 2, ""]);
+    expect(option.err).toContain("there is no scope `root`");
+    expect(name.err).toContain("one line of 1 to 100 characters");
+    const list = await run("list", "--json");
+    expect([list.code, list.out]).toEqual([0, ""]);
+    expect(readFileSync(file, "latin1")).not.toContain("a\nb");
+  });
+});
+
+describe("a server with tokens", () => {
+  const ends: (() => void)[] = [];
+  afterEach(() => {
+    for (const end of ends.splice(0)) end();
+  });
+
+  async function serve(store: string): Promise<{ readonly url: string; readonly out: string }> {
+    const args = [COMMAND, "serve", "--port", "0", "--store", store, "--kb", "none", "--log-level", "error"];
+    const child = spawn(process.execPath, args, { cwd: folder, env: environment({ LOOM_OFFLINE_DELAY: "0" }) });
+    ends.push(() => child.kill("SIGKILL"));
+    let out = "";
+    return new Promise((resolve, reject) => {
+      child.on("close", (code) => reject(new Error(`it ended with ${String(code)}`)));
+      child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+        out += chunk;
+        const url = /^listening on (?<url>\S+)$/m.exec(out)?.groups?.["url"];
+        if (url !== undefined && out.includes("store ")) resolve({ url, out });
+      });
+    });
+  }
+
+  it("asks for one, takes those made while it runs, and ends what is open when one is revoked", async () => {
+    const { store, run } = newPlace();
+    await run("create", "first");
+    const { url, out } = await serve(store);
+    expect(out).toContain("sign in with a token");
+    const secret = (await run("create", "later")).out.trim();
+    const headers = { authorization: `Bearer ${secret}` };
+    const statusOf = async (path: string, init = {}): Promise<number> => (await fetch(url + path, init)).status;
+    expect(await Promise.all([statusOf("/v1/sessions"), statusOf("/v1/sessions", { headers })])).toEqual([401, 200]);
+    const body = JSON.stringify({ session_id: "demo", content: "What is 6*7?" });
+    const post = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
+    expect(await (await fetch(`${url}/api/chat`, post)).text()).toContain("42");
+    const stream = await fetch(`${url}/v1/sessions/demo/events`, { headers });
+    expect(stream.status).toBe(200);
+    const before = Date.now();
+    const [{ code }] = await Promise.all([run("revoke", "later"), stream.text()]);
+    expect(code).toBe(0);
+    // The command itself takes some of it.
+    expect(Date.now() - before).toBeLessThan(8000);
+    expect(await statusOf("/v1/sessions", { headers })).toBe(401);
+  });
+});

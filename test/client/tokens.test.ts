@@ -1,0 +1,99 @@
+// A client that has a token, against a server that asks for one: over every transport it comes in with it, comes back
+// with it, and ends with a clear error when it is taken back.
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  connect,
+  createFetchTransport,
+  createReceiver,
+  createWebSocketTransport,
+  type Token,
+  type Transport,
+} from "../../src/client/index.ts";
+import { agent } from "../../src/agents/index.ts";
+import { MemoryLog } from "../../src/log/index.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { startLoomServer } from "../../src/server/loom-server.ts";
+
+const RECONNECT = { initialMs: 10, maxMs: 20 };
+
+async function setStage(isOpen = false) {
+  const credentials = openCredentials(":memory:");
+  const agents = { main: agent({ model: new ScriptedModel(Array.from({ length: 9 }, () => ({ text: "Hello." }))) }) };
+  const auth = isOpen ? {} : { auth: { credentials } };
+  const server = await startLoomServer({ log: new MemoryLog(), agents, port: 0, ...auth });
+  onTestFinished(async () => {
+    await server.close({ graceMs: 0 });
+    credentials.close();
+  });
+  const begin = (transport: Transport) => {
+    const receiver = createReceiver();
+    const connection = connect(receiver, { transport, session: "s", reconnect: RECONNECT });
+    onTestFinished(() => {
+      connection.close();
+      transport.close();
+    });
+    const view = () => receiver.session("s").getSnapshot();
+    return { connection, view };
+  };
+  return { credentials, server, begin };
+}
+
+const TRANSPORTS: readonly (readonly [string, (url: string, token?: Token) => Transport])[] = [
+  ["server-sent events", (url, token) => createFetchTransport({ url, ...(token !== undefined && { token }) })],
+  ["NDJSON", (url, token) => createFetchTransport({ url, framing: "ndjson", ...(token !== undefined && { token }) })],
+  [
+    "a socket",
+    (url, token) =>
+      createWebSocketTransport({
+        url: `${url.replace("http", "ws")}/v1/ws`,
+        ...(token !== undefined && { token }),
+      }),
+  ],
+];
+
+describe.each(TRANSPORTS)("over %s", (_name, create) => {
+  it("a token lets a client in, and when it is revoked the stream has failed for good", async () => {
+    const { credentials, server, begin } = await setStage();
+    const { secret } = credentials.createToken({ name: "me" });
+    const { connection, view } = begin(create(server.url, () => Promise.resolve(secret)));
+    expect(["done", "accepted"]).toContain((await connection.run({ message: "Hi" })).kind);
+    await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");
+    credentials.revokeToken("me");
+    const state = await connection.done;
+    expect(state).toMatchObject({ status: "failed", reason: { code: "unauthorized" } });
+    expect(view()?.state).toMatchObject({ status: "failed" });
+    const again = await connection.run({ message: "Hi again" });
+    expect(again).toMatchObject({ kind: "refused", code: "unauthorized" });
+  });
+
+  it("a token that is another by now is what the next try is made with", async () => {
+    const { credentials, server, begin } = await setStage();
+    let { secret } = credentials.createToken({ name: "first" });
+    const { connection, view } = begin(create(server.url, () => secret));
+    await connection.run({ message: "Hi" });
+    await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");
+    ({ secret } = credentials.createToken({ name: "second" }));
+    credentials.revokeToken("first");
+    // A socket that is about to be closed may still answer, and says no.
+    const isTaken = async (): Promise<boolean> =>
+      ["done", "accepted"].includes((await connection.run({ id: "again", message: "Hi again" })).kind);
+    await expect.poll(isTaken, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => view()?.turns.length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => view()?.turns.at(-1)?.status, { timeout: 5000 }).toBe("completed");
+  });
+
+  it("a token that is no good is refused at once", async () => {
+    const { server, begin } = await setStage();
+    const { connection } = begin(create(server.url, "loom_tok_wrong"));
+    expect(await connection.done).toMatchObject({ status: "failed", reason: { code: "unauthorized" } });
+    expect(await connection.run({ message: "Hi" })).toMatchObject({ kind: "refused", code: "unauthorized" });
+  });
+
+  it("a token is no hindrance where nobody asks for one", async () => {
+    const { server, begin } = await setStage(true);
+    const { connection, view } = begin(create(server.url, "loom_tok_any"));
+    await connection.run({ message: "Hi" });
+    await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");
+  });
+});

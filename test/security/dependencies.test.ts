@@ -1,0 +1,54 @@
+// The packages that are installed hold to the rules; the planted ones prove that each rule bites.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import {
+  type DependencyFault,
+  type DependencyFiles,
+  findDependencyFaults,
+  type LockedPackage,
+} from "../../scripts/find-dependency-faults.ts";
+import { packageRoot } from "../source-files.ts";
+import { itHolds } from "./it-holds.ts";
+
+const read = <T>(name: string): T => JSON.parse(readFileSync(join(packageRoot, name), "utf8")) as T;
+
+const GOOD: LockedPackage = { version: "1.0.0", integrity: `sha512-${"A".repeat(86)}==`, license: "MIT" };
+
+describe("dependencies", () => {
+  itHolds("dependencies", "are of the registry, whole, kept, free, and run nothing when installed", ({ count }) => {
+    const lock = read<DependencyFiles["lock"]>("package-lock.json");
+    expect(findDependencyFaults({ manifest: read("package.json"), lock })).toEqual([]);
+    count(Object.keys(lock.packages).length);
+  });
+
+  itHolds("dependencies", "that break a rule are found", async ({ attempt }) => {
+    const planted: readonly (readonly [DependencyFault["rule"], string, LockedPackage])[] = [
+      ["source", "git", { ...GOOD, resolved: "git+ssh://git@example.com/x.git#0" }],
+      ["source", "archive", { ...GOOD, resolved: "http://registry.npmjs.org/x.tgz" }],
+      ["source", "lookalike", { ...GOOD, resolved: "https://registry.npmjs.org.evil.example/x.tgz" }],
+      ["source", "folder", { ...GOOD, resolved: "../x", link: true }],
+      ["integrity", "bare", { version: "1.0.0", license: "MIT" }],
+      ["integrity", "weak", { ...GOOD, integrity: "sha1-AAAAAAAAAAAAAAAAAAAAAAAAAAA=" }],
+      ["install-script", "installer", { ...GOOD, hasInstallScript: true }],
+      ["install-script", "lmdb", { ...GOOD, hasInstallScript: true }],
+      ["install-script", "constructor", { ...GOOD, hasInstallScript: true }],
+      ["deprecated", "old", { ...GOOD, deprecated: "use another" }],
+      ["licence", "viral", { ...GOOD, license: "AGPL-3.0" }],
+      ["licence", "none", { version: "1.0.0", integrity: GOOD.integrity ?? "" }],
+    ];
+    for (const [rule, name, entry] of planted)
+      for (const path of [`node_modules/${name}`, `node_modules/a/node_modules/${name}`])
+        await attempt(`${rule} ${path}`, () => {
+          const files: DependencyFiles = {
+            manifest: { workspaces: ["web"], allowScripts: { lmdb: true } },
+            lock: { packages: { "": {}, web: {}, "node_modules/web": { link: true, resolved: "web" }, [path]: entry } },
+          };
+          expect(findDependencyFaults(files)).toEqual([{ rule, name, detail: expect.any(String) as string }]);
+        });
+    await attempt("a dependency that nobody knows", () => {
+      const files = { manifest: { dependencies: { "left-pad": "1.0.0" } }, lock: { packages: {} } };
+      expect(findDependencyFaults(files).map(({ rule }) => rule)).toEqual(["runtime"]);
+    });
+  });
+});

@@ -1,0 +1,142 @@
+// For every door how it is asked about a session, by its path, its body or its query. A door that is missing here fails
+// `ownership.test.ts`.
+import type { AnyOperation } from "../../src/server/api/operation.ts";
+import type { Asked, Hers } from "./owners-stage.ts";
+
+export interface Example extends Asked {
+  readonly path: string;
+}
+
+type Ways = (session: string, hers: Hers) => readonly Example[];
+
+const at = (session: string, rest = ""): string => `/v1/sessions/${session}${rest}`;
+const post = (path: string, body?: unknown, headers: { readonly [name: string]: string } = {}): Example => ({
+  path,
+  method: "POST",
+  headers,
+  ...(body === undefined ? {} : { body }),
+});
+const RECORD = `{"type":"run_start","run_id":"foreign","message":"Hi"}\n`;
+const NDJSON = { "content-type": "application/x-ndjson" };
+const command = (session: string, frame: object): Example =>
+  post(at(session, "/commands"), { id: `c-${JSON.stringify(frame).length}`, session, ...frame });
+
+/** By the path, for an operation with `{id}`. */
+export const BY_PATH: { readonly [operation: string]: Ways } = {
+  getSession: (s) => [{ path: at(s) }, { path: at(s), method: "HEAD" }],
+  renameSession: (s) => [
+    { path: at(s), method: "PATCH", body: { title: "Mine" } },
+    { path: at(s), method: "PATCH", body: { title: 1 } },
+  ],
+  deleteSession: (s) => [{ path: at(s), method: "DELETE" }],
+  forkSession: (s, { checkpoint }) => [
+    post(at(s, "/fork"), {}),
+    post(at(s, "/fork"), { session_id: "fork-of-hers" }, { "idempotency-key": "k" }),
+    post(at(s, "/fork"), { checkpoint_id: checkpoint }),
+    post(at(s, "/fork"), { after_event: 5 }),
+    post(at(s, "/fork"), { before_run: "second" }),
+    post(at(s, "/fork"), { before_run: "no run of this name" }),
+  ],
+  exportSession: (s) => [{ path: at(s, "/export") }],
+  listRuns: (s) => [{ path: at(s, "/runs") }, { path: at(s, "/runs?after=first") }],
+  getRun: (s, { run }) => [{ path: at(s, `/runs/${run}`) }, { path: at(s, "/runs/none") }],
+  readEvents: (s, { cursor, run }) => [
+    { path: at(s, "/events") },
+    { path: at(s, "/events"), headers: { accept: "application/x-ndjson" } },
+    { path: at(s, "/events?follow=true") },
+    { path: at(s, `/events?after=${encodeURIComponent(cursor)}`) },
+    { path: at(s, "/events"), headers: { "last-event-id": cursor } },
+    { path: at(s, `/events?run=${run}`), headers: { "last-event-id": cursor } },
+    { path: at(s, "/events?dialect=none") },
+    { path: at(s, "/events?after=99999999") },
+  ],
+  cancelRun: (s, { run }) => [post(at(s, `/runs/${run}/cancel`)), post(at(s, "/runs/none/cancel"), { reason: "so" })],
+  listApprovals: (s) => [{ path: at(s, "/approvals") }],
+  answerApproval: (s, { run }) => [
+    post(at(s, "/approvals/call_rm"), { decision: "approved" }),
+    post(at(s, "/approvals/call_rm"), { decision: "approved", run_id: run }, { "idempotency-key": "yes" }),
+    post(at(s, "/approvals/none"), { decision: "rejected" }),
+    post(at(s, "/approvals/call_rm"), { decision: "perhaps" }),
+  ],
+  changeTodo: (s) => [{ path: at(s, "/todos/list/item"), method: "PATCH", body: { completed: true } }],
+  listCheckpoints: (s) => [{ path: at(s, "/checkpoints") }],
+  getCheckpoint: (s, { checkpoint }) => [
+    { path: at(s, `/checkpoints/${checkpoint}`) },
+    { path: at(s, "/checkpoints/none") },
+  ],
+  listBlobs: (s) => [{ path: at(s, "/blobs") }],
+  getBlob: (s, { blob }) => [
+    { path: at(s, `/blobs/${blob}`) },
+    { path: at(s, `/blobs/${blob}`), method: "HEAD" },
+    { path: at(s, `/blobs/${blob}`), headers: { range: "bytes=0-1" } },
+    { path: at(s, `/blobs/${blob}`), headers: { "if-none-match": `"${blob}"` } },
+    { path: at(s, "/blobs/none") },
+  ],
+  createShare: (s) => [post(at(s, "/shares"), {})],
+  listShares: (s) => [{ path: at(s, "/shares") }],
+  deleteShare: (s, { share }) => [
+    { path: at(s, `/shares/${share}`), method: "DELETE" },
+    { path: at(s, "/shares/none"), method: "DELETE" },
+  ],
+  sendCommand: (s, { run }) => [
+    command(s, { type: "cancel", run_id: run }),
+    command(s, { type: "approve", call_id: "call_rm", decision: "approved" }),
+    command(s, { type: "todo", list_id: "l", item_id: "i", completed: true }),
+  ],
+  startRun: () => [],
+  putBlob: () => [],
+  ingestRun: () => [],
+};
+
+/** By the body or the query, for one without. */
+export const BY_NAME: { readonly [operation: string]: Ways } = {
+  chat: (s, { cursor }) => [post("/api/chat", { session_id: s }, { "last-event-id": cursor })],
+  resumeChat: (s, { cursor, run }) => [
+    { path: `/api/chat?session_id=${s}` },
+    { path: `/api/chat?session_id=${s}&run=${run}` },
+    { path: `/api/chat?session_id=${s}`, headers: { "last-event-id": cursor } },
+  ],
+  createTicket: (s) => [post("/v1/auth/tickets", { session_id: s })],
+  listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
+};
+
+/** Those that make a session where there is none: of another's they know nothing either, and leave it as it is. */
+export const MAKING: { readonly [operation: string]: Ways } = {
+  startRun: (s) => [
+    post(at(s, "/runs"), { message: "Hi" }),
+    post(at(s, "/runs"), { message: "Hi", when_busy: "interrupt" }),
+    post(at(s, "/runs"), { message: "Hi" }, { accept: "text/event-stream" }),
+  ],
+  putBlob: (s) => [{ path: at(s, "/blobs"), method: "POST", raw: "mine", headers: { "content-type": "text/plain" } }],
+  ingestRun: (s) => [{ path: at(s, "/ingest"), method: "POST", raw: RECORD, headers: NDJSON }],
+  sendCommand: (s) => [command(s, { type: "run", message: "Hi" })],
+  createSession: (s) => [post("/v1/sessions", { session_id: s, title: "Mine" })],
+  chat: (s) => [post("/api/chat", { session_id: s, content: "Hi" })],
+  forkSession: (s) => [post(at("bobs-own", "/fork"), { session_id: s })],
+};
+
+/** About no session that anybody names. */
+export const ABOUT_NONE: { readonly [operation: string]: Example } = {
+  startRunInNewSession: post("/v1/runs", { message: "Hi" }),
+  listAgents: { path: "/v1/agents" },
+  listModels: { path: "/v1/models" },
+  getImage: { path: "/v1/images?url=https%3A%2F%2F127.0.0.1%2F" },
+  listKnowledge: { path: "/v1/knowledge" },
+  addDocument: post("/v1/knowledge?name=x.md"),
+  searchKnowledge: { path: "/v1/knowledge/search?q=x" },
+  removeDocument: { path: "/v1/knowledge/none", method: "DELETE" },
+  getMetrics: { path: "/metrics" },
+  getVersion: { path: "/version" },
+  getAuth: { path: "/v1/auth" },
+  signIn: post("/v1/auth/sign-in", { credential: "" }),
+  signOut: post("/v1/auth/sign-out"),
+  checkHealth: { path: "/healthz" },
+  checkReadiness: { path: "/readyz" },
+  getOpenApi: { path: "/openapi.json" },
+};
+
+/** One way to ask each door, about this session where it is about one. */
+export function findExample({ id }: AnyOperation, session: string, hers: Hers): Example | undefined {
+  const ways = [BY_PATH[id], BY_NAME[id], MAKING[id]].flatMap((list) => list?.(session, hers) ?? []);
+  return ABOUT_NONE[id] ?? ways[0];
+}

@@ -1,0 +1,129 @@
+/** JWT of somebody else at the doors of a server: one that is forged opens nothing, and neither do keys that are gone. */
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
+import { agent } from "../../src/agents/index.ts";
+import { MemoryLog } from "../../src/log/index.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import type { AuthOptions } from "../../src/server/auth/auth-options.ts";
+import { startLoomServer } from "../../src/server/loom-server.ts";
+import { itHolds } from "./it-holds.ts";
+import { AUDIENCE, ISSUER, listForgeries, makePair, signJwt } from "./jwt-issuer.ts";
+
+/** A server, and one of keys before it that may fail. */
+async function setStage({ maxFailures = 1000, limits }: Pick<AuthOptions, "maxFailures" | "limits"> = {}) {
+  const [own, other] = await Promise.all([makePair("one"), makePair("one")]);
+  const state = { isDown: false, delayMs: 0 };
+  const keys = createServer((_, response) => {
+    const answer = (): unknown =>
+      state.isDown ? response.writeHead(500).end() : response.end(JSON.stringify({ keys: [own.jwk] }));
+    if (state.delayMs === 0) answer();
+    else setTimeout(answer, state.delayMs);
+  });
+  await new Promise<void>((resolve) => keys.listen(0, "127.0.0.1", resolve));
+  const jwks = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/`;
+  const log = new MemoryLog();
+  const server = await startLoomServer({
+    log,
+    port: 0,
+    agents: { main: agent({ model: new ScriptedModel([]) }) },
+    auth: { jwt: { jwks, issuer: ISSUER, audience: AUDIENCE }, maxFailures, limits },
+  });
+  onTestFinished(async () => {
+    await server.close({ graceMs: 0 });
+    keys.closeAllConnections();
+    keys.close();
+  });
+  await log.createSession("s", { owner: "jwt:alice" });
+  const ask = (path: string, jwt: string): Promise<Response> =>
+    fetch(server.url + path, { headers: { authorization: `Bearer ${jwt}` } });
+  const signIn = (credential: string): Promise<Response> =>
+    fetch(`${server.url}/v1/auth/sign-in`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: server.url },
+      body: JSON.stringify({ credential }),
+    });
+  return { server, own, other, jwks, state, ask, signIn };
+}
+
+itHolds("jwt-forgery", "a forged JWT opens no door and signs nobody in", async ({ attempt }) => {
+  const { own, other, jwks, ask, signIn } = await setStage();
+  const good = await signJwt(own);
+  expect([(await ask("/v1/sessions/s", good)).status, (await signIn(good)).status]).toEqual([200, 200]);
+  for (const [what, forged] of listForgeries(own, other, jwks)) {
+    const jwt = await forged;
+    await attempt(`${what}, brought`, async () => {
+      const { status } = await ask("/v1/sessions/s", jwt);
+      // What is too long for a head is not even read.
+      expect([401, 431]).toContain(status);
+    });
+    await attempt(`${what}, to sign in with`, async () => {
+      const response = await signIn(jwt);
+      expect([response.status, response.headers.get("set-cookie")]).toEqual([401, null]);
+    });
+  }
+});
+
+itHolds("jwt-forgery", "one subject is not another, and scopes are those of the token", async ({ attempt }) => {
+  const { own, ask } = await setStage();
+  const cases: readonly (readonly [object, string, number])[] = [
+    [{}, "/v1/sessions/s", 200],
+    [{ sub: "bob" }, "/v1/sessions/s", 404],
+    [{ sub: "jwt:alice" }, "/v1/sessions/s", 404],
+    [{ sub: "Alice" }, "/v1/sessions/s", 404],
+    [{ sub: "local" }, "/v1/sessions/s", 404],
+    [{ scope: "run" }, "/v1/sessions/s", 403],
+    [{ scope: "openid" }, "/v1/sessions", 403],
+    [{ scope: undefined }, "/v1/sessions", 403],
+    [{ sub: "bob", scope: "read loom:adminx administrator" }, "/v1/sessions/s", 404],
+  ];
+  for (const [claims, path, status] of cases)
+    await attempt(JSON.stringify(claims), async () => {
+      expect((await ask(path, await signJwt(own, { ...claims }))).status).toBe(status);
+    });
+});
+
+itHolds("jwt-forgery", "keys that cannot be had let nobody in, and are no verdict", async ({ attempt }) => {
+  const { own, other, state, ask } = await setStage();
+  state.isDown = true;
+  for (const by of [own, other])
+    await attempt(by === own ? "a good one" : "a forged one", async () => {
+      const response = await ask("/v1/sessions/s", await signJwt(by));
+      expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([503, "keys_unavailable"]);
+    });
+});
+
+itHolds("guessed-credentials", "forged JWTs keep nobody out who has a good one", async ({ attempt }) => {
+  const { own, other, ask, signIn } = await setStage({ maxFailures: 3 });
+  const [good, forged] = [await signJwt(own), await signJwt(other)];
+  const statuses: number[] = [];
+  for (let at = 0; at < 5; at++) statuses.push((await ask("/v1/sessions", forged)).status);
+  await attempt("guesses", () => expect(statuses).toEqual([401, 401, 401, 429, 429]));
+  await attempt("one that is brought", async () => expect((await ask("/v1/sessions", good)).status).toBe(200));
+  await attempt("one to sign in with", async () => expect((await signIn(good)).status).toBe(200));
+});
+
+itHolds("flooding", "sockets that are gone before it is known whose they are", async ({ attempt }) => {
+  const { server, own, state } = await setStage({ limits: { maxStreams: 1 } });
+  const jwt = await signJwt(own);
+  state.delayMs = 200;
+  await attempt("the place of one that lives", async () => {
+    const socket = connect(server.port, "127.0.0.1");
+    const head = ["GET /v1/ws HTTP/1.1", `Host: 127.0.0.1:${server.port}`, "Connection: Upgrade", "Upgrade: websocket"];
+    const key = ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="];
+    socket.write(`${[...head, ...key, `Authorization: Bearer ${jwt}`].join("\r\n")}\r\n\r\n`);
+    await sleep(50);
+    socket.resetAndDestroy();
+    await sleep(400);
+    const ws = new WebSocket(`ws://127.0.0.1:${server.port}/v1/ws`, { headers: { authorization: `Bearer ${jwt}` } });
+    const status = await new Promise<number>((resolve) => {
+      ws.once("open", () => resolve(101));
+      ws.once("unexpected-response", (_, { statusCode = 0 }) => resolve(statusCode));
+      ws.once("error", () => resolve(0));
+    });
+    ws.terminate();
+    expect(status).toBe(101);
+  });
+});

@@ -1,0 +1,86 @@
+// Whatever breaks behind a door, the answer is a problem with a code and an id, and has nothing of what broke: no stack,
+// no path, no name of a file, and no secret that stood in a message.
+import { describe, expect } from "vitest";
+import { MemoryLog } from "../../src/log/index.ts";
+import { LoomError } from "../../src/protocol/index.ts";
+import { OPERATIONS } from "../../src/server/api/operations.ts";
+import type { BlobStore } from "../../src/server/index.ts";
+import { itHolds } from "./it-holds.ts";
+import { openServer } from "./open-server.ts";
+
+const PATH = "/home/zebra/.local/share/loom/store.db";
+const SECRET = "sk-canary-0123456789abcdef";
+
+const FAULTS: readonly (readonly [name: string, make: () => unknown])[] = [
+  [
+    "an error of the system",
+    () => Object.assign(new Error(`ENOENT: no such file, open '${PATH}'`), { code: "ENOENT" }),
+  ],
+  ["an error of a package", () => new TypeError(`node_modules/left-pad: ${SECRET}`, { cause: new Error(PATH) })],
+  ["a store that fails", () => new LoomError("store_failed", `the store cannot be opened: ${PATH}`, { path: PATH })],
+  ["a store that is damaged", () => new LoomError("store_corrupt", `damaged: ${PATH}`, { path: PATH })],
+  ["a store that is busy", () => new LoomError("store_busy", `locked: ${PATH}`, { path: PATH })],
+  ["a server of tools", () => new LoomError("mcp_failed", `spawn ${PATH} ${SECRET}`, { command: PATH })],
+  ["no error at all", () => ({ stack: PATH, message: SECRET })],
+];
+
+/** With anything: not all who throw, throw errors. */
+// oxlint-disable-next-line prefer-promise-reject-errors
+const fail = (make: () => unknown): Promise<never> => Promise.reject(make());
+
+/** Like the one it is given, but everything it is asked for fails, once it is told to. */
+function breakAll<T extends object>(whole: T, isBroken: () => boolean, make: () => unknown): T {
+  return new Proxy(whole, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (!isBroken() || name === "close") return value.bind(target) as unknown;
+      return () => fail(make);
+    },
+  });
+}
+
+const NO_BLOBS = { put: 1, get: 1, read: 1, list: 1, copy: 1, deleteSession: 1, close: 1 };
+
+describe("what breaks behind a door", () => {
+  for (const [name, make] of FAULTS)
+    itHolds("leaks-in-errors", name, async ({ attempt }) => {
+      let isBroken = false;
+      const reported: string[] = [];
+      const blobs = Object.fromEntries(Object.keys(NO_BLOBS).map((key) => [key, () => Promise.resolve()]));
+      const { port } = await openServer({
+        log: breakAll(new MemoryLog(), () => isBroken, make),
+        blobs: breakAll(blobs as unknown as BlobStore, () => isBroken, make),
+        register: { contentType: "text/plain", metrics: () => fail(make) },
+        onError: (_error, id) => void reported.push(id),
+      });
+      isBroken = true;
+      for (const { method, path, body } of OPERATIONS) {
+        const to = path.replaceAll(/\{(\w+)\}/g, "x");
+        await attempt(`${method} ${path}`, async () => {
+          const sent = body === undefined ? {} : { body: JSON.stringify(BODIES[path] ?? {}) };
+          const headers = { "content-type": "application/json" };
+          const response = await fetch(`http://127.0.0.1:${port}${to}`, { method, headers, ...sent });
+          const text = await response.text();
+          const all = text + JSON.stringify([...response.headers]);
+          expect(all).not.toMatch(/zebra|store\.db|canary|node_modules|left-pad|ENOENT|\bat .*\.ts/);
+          if (response.status < 500 || path === "/readyz") return;
+          expect(response.headers.get("content-type")).toBe("application/problem+json");
+          const { id, code, status } = JSON.parse(text) as { readonly [name: string]: unknown };
+          expect([typeof code, status]).toEqual(["string", response.status]);
+          expect(reported).toContain(id);
+        });
+      }
+      await attempt("some of it broke at all", () => expect(reported.length).toBeGreaterThan(10));
+    });
+});
+
+/** What is taken for something to do. */
+const BODIES: { readonly [path: string]: object } = {
+  "/v1/sessions": { session_id: "x" },
+  "/v1/sessions/{id}": { title: "x" },
+  "/v1/runs": { message: "x" },
+  "/v1/sessions/{id}/runs": { message: "x" },
+  "/v1/sessions/{id}/commands": { type: "cancel", id: "c", session: "x" },
+  "/api/chat": { content: "x", session_id: "x" },
+};

@@ -1,0 +1,287 @@
+/**
+ * Tickets stand in addresses, which are logged, shared and replayed. So each is good once, for moments, for one holder,
+ * and only where nothing better can be brought.
+ */
+import { describe, expect, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
+import { agent } from "../../src/agents/index.ts";
+import { MemoryLog } from "../../src/log/index.ts";
+import { ScriptedModel } from "../../src/models/testing.ts";
+import type { NewToken } from "../../src/server/auth/credentials.ts";
+import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { startLoomServer } from "../../src/server/loom-server.ts";
+import { setClock } from "../server/auth-stage.ts";
+import { itHolds } from "./it-holds.ts";
+
+const SOCKETS = ["/v1/ws", "/agentOS/v1/ws_stream"] as const;
+
+async function setStage() {
+  const log = new MemoryLog();
+  const credentials = openCredentials(":memory:");
+  const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
+  const server = await startLoomServer({
+    log,
+    agents,
+    port: 0,
+    auth: { credentials, maxFailures: 10_000 },
+  });
+  onTestFinished(async () => {
+    await server.close({ graceMs: 0 });
+    credentials.close();
+  });
+  await log.createSession("mine", { owner: "ann" });
+  await log.createSession("also-mine", { owner: "ann" });
+  await log.createSession("theirs", { owner: "bob" });
+  let tokens = 0;
+  const makeToken = (token: Partial<NewToken> = {}): string =>
+    credentials.createToken({ name: `t${++tokens}`, owner: "ann", ...token }).secret;
+  const ask = (path: string, init: RequestInit & { readonly bearer?: string } = {}): Promise<Response> => {
+    const { bearer, ...rest } = init;
+    const headers = new Headers(rest.headers);
+    if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
+    return fetch(`${server.url}${path}`, { ...rest, headers });
+  };
+  /** What an answer says, whatever it is about. */
+  const read = async (path: string, init: RequestInit & { readonly bearer?: string } = {}): Promise<string> => {
+    const response = await ask(path, init);
+    const { code } = response.ok
+      ? (await response.text(), { code: "ok" })
+      : ((await response.json()) as { readonly code: string });
+    return `${response.status} ${code}`;
+  };
+  const post = (body: object, bearer?: string): RequestInit & { readonly bearer?: string } => ({
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+    ...(bearer !== undefined && { bearer }),
+  });
+  const makeTicket = async (bearer: string, session_id?: string): Promise<string> => {
+    const response = await ask("/v1/auth/tickets", post(session_id === undefined ? {} : { session_id }, bearer));
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { readonly ticket: string }).ticket;
+  };
+  /** 101 and the socket, or the status of the refusal. */
+  const dial = async (
+    path: string,
+    ticket: string,
+  ): Promise<{ readonly status: number; readonly socket: WebSocket }> => {
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}${path}?ticket=${encodeURIComponent(ticket)}`);
+    onTestFinished(() => socket.terminate());
+    const status = await new Promise<number>((resolve) => {
+      socket.on("open", () => resolve(101));
+      socket.on("unexpected-response", (_request, { statusCode = 0 }) => resolve(statusCode));
+      socket.on("error", () => undefined);
+    });
+    return { status, socket };
+  };
+  const stream = (ticket: string, session = "mine"): string =>
+    `/v1/sessions/${session}/events?ticket=${encodeURIComponent(ticket)}`;
+  return { log, credentials, server, makeToken, makeTicket, ask, read, post, dial, stream };
+}
+
+/** Says one control frame and waits for what is answered to it. */
+async function say(socket: WebSocket, frame: { readonly id: string }): Promise<{ readonly [name: string]: unknown }> {
+  return new Promise((resolve) => {
+    socket.on("message", (data: Buffer) => {
+      const answer = JSON.parse(data.toString()) as { readonly [name: string]: unknown };
+      if (answer["id"] === frame.id) resolve(answer);
+    });
+    socket.send(JSON.stringify(frame));
+  });
+}
+
+const REFUSED = "401 unauthorized";
+
+describe("a ticket", () => {
+  itHolds("ticket-replay", "is good once, wherever it is brought", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream } = await setStage();
+    const token = makeToken();
+    const uses = [
+      ["a stream", async (ticket: string) => Number((await read(stream(ticket))).slice(0, 3))],
+      ...SOCKETS.map((path) => [path, async (ticket: string) => (await dial(path, ticket)).status] as const),
+    ] as const;
+    for (const [first, use] of uses)
+      for (const [second, again] of uses)
+        await attempt(`${first}, then ${second}`, async () => {
+          const ticket = await makeTicket(token);
+          expect([200, 101]).toContain(await use(ticket));
+          expect(await again(ticket)).toBe(401);
+          expect(await use(ticket)).toBe(401);
+        });
+  });
+
+  itHolds("ticket-replay", "is won by one of many who bring it at once", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream } = await setStage();
+    const token = makeToken();
+    for (let round = 0; round < 10; round++)
+      await attempt(`round ${round}`, async () => {
+        const ticket = await makeTicket(token);
+        const uses = Array.from({ length: 8 }, async (_, i) =>
+          i % 2 === 0 ? (await read(stream(ticket))).startsWith("200") : (await dial("/v1/ws", ticket)).status === 101,
+        );
+        expect((await Promise.all(uses)).filter(Boolean)).toHaveLength(1);
+      });
+  });
+
+  itHolds("ticket-replay", "is over after its time, or with whoever it was made for", async ({ attempt }) => {
+    const wait = setClock();
+    const { makeToken, makeTicket, read, dial, stream } = await setStage();
+    const lasting = makeToken();
+    const late = await Promise.all([1, 2, 3].map(() => makeTicket(lasting)));
+    wait(30_000);
+    await attempt("late, for a stream", async () => expect(await read(stream(late[0]!))).toBe(REFUSED));
+    for (const [i, path] of SOCKETS.entries())
+      await attempt(`late, for ${path}`, async () => expect((await dial(path, late[i + 1]!)).status).toBe(401));
+    await attempt("of a token that was over before", async () => {
+      const ticket = await makeTicket(makeToken({ expiresAt: Date.now() + 20_000 }));
+      wait(20_000);
+      expect(await read(stream(ticket))).toBe(REFUSED);
+    });
+  });
+
+  itHolds("ticket-replay", "of a credential that was taken back is worth nothing", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream, credentials, log, ask, post } = await setStage();
+    await attempt("a token", async () => {
+      const ticket = await makeTicket(makeToken({ name: "gone" }));
+      credentials.revokeToken("gone");
+      expect(await read(stream(ticket))).toBe(REFUSED);
+    });
+    await attempt("a token, for a socket", async () => {
+      const ticket = await makeTicket(makeToken({ name: "gone-too" }));
+      credentials.revokeToken("gone-too");
+      expect((await dial("/v1/ws", ticket)).status).toBe(401);
+    });
+    await attempt("a link", async () => {
+      const { incarnation } = (await log.getSession("mine"))!;
+      const { secret, info } = credentials.createShare({ session: "mine", incarnation, owner: "ann" });
+      const ticket = await makeTicket(secret, "mine");
+      credentials.revokeShare("mine", info.shareId);
+      expect(await read(stream(ticket))).toBe(REFUSED);
+    });
+    await attempt("a cookie", async () => {
+      const signedIn = await ask("/v1/auth/sign-in", post({ credential: makeToken() }));
+      const cookie = signedIn.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "";
+      const own = { cookie, "sec-fetch-site": "same-origin" };
+      const made = await ask("/v1/auth/tickets", { method: "POST", headers: own });
+      expect(made.status).toBe(201);
+      const { ticket } = (await made.json()) as { readonly ticket: string };
+      expect((await ask("/v1/auth/sign-out", { method: "POST", headers: own })).status).toBe(204);
+      expect(await read(stream(ticket))).toBe(REFUSED);
+    });
+  });
+
+  itHolds("ticket-replay", "for one session is for no other, which is as if it were not there", async ({ attempt }) => {
+    const { makeToken, makeTicket, ask, read, dial, stream, post } = await setStage();
+    const token = makeToken();
+    const describeRefusal = async (session: string): Promise<string> => {
+      const response = await ask(stream(await makeTicket(token, "mine"), session));
+      const { id: _, ...problem } = (await response.json()) as { readonly id: string };
+      return JSON.stringify([response.status, problem]).replaceAll(session, "…");
+    };
+    expect(await read(stream(await makeTicket(token, "mine")))).toBe("200 ok");
+    const missing = await describeRefusal("nowhere");
+    expect(missing).toContain("unknown_session");
+    for (const session of ["also-mine", "theirs"])
+      await attempt(`a stream of ${session}`, async () => expect(await describeRefusal(session)).toBe(missing));
+    await attempt("the list of sessions", async () => {
+      expect(await read(`/v1/sessions?ticket=${await makeTicket(token, "mine")}`)).toBe("403 forbidden");
+    });
+    const { socket, status } = await dial("/v1/ws", await makeTicket(token, "mine"));
+    expect(status).toBe(101);
+    const subscribe = (session: string) =>
+      say(socket, { id: `of ${session}`, type: "subscribe", session, dialect: "loom", follow: false } as {
+        id: string;
+      });
+    expect(await subscribe("mine")).toMatchObject({ type: "subscribed" });
+    for (const session of ["also-mine", "theirs", "nowhere"])
+      await attempt(`${session} over a socket`, async () =>
+        expect(await subscribe(session)).toMatchObject({ type: "refusal", code: "unknown_session" }),
+      );
+    await attempt("a ticket for a session of others", async () =>
+      expect(await read("/v1/auth/tickets", post({ session_id: "theirs" }, token))).toBe("404 unknown_session"),
+    );
+  });
+
+  itHolds("ticket-replay", "counts only where nothing else can be brought", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, stream, post } = await setStage();
+    const token = makeToken();
+    const ticket = await makeTicket(token);
+    const brought = `ticket=${ticket}`;
+    const doors: readonly (readonly [string, RequestInit])[] = [
+      [`/v1/sessions?${brought}`, post({})],
+      [`/v1/auth/tickets?${brought}`, post({})],
+      [`/v1/sessions/mine?${brought}`, { method: "DELETE" }],
+      [`/v1/sessions/mine?${brought}`, { ...post({ title: "x" }), method: "PATCH" }],
+      [`/v1/sessions/mine/runs?${brought}`, post({ message: "x" })],
+      [`/v1/sessions/mine/commands?${brought}`, post({ type: "cancel", id: "c", session: "mine", run_id: "r" })],
+      [`/v1/sessions/mine/shares?${brought}`, post({})],
+      [`/api/chat?${brought}`, post({ message: "x" })],
+      ["/v1/sessions", { headers: { authorization: `Bearer ${ticket}` } }],
+      ["/v1/sessions", { headers: { cookie: `loom-session-80=${ticket}` } }],
+    ];
+    for (const [path, init] of doors)
+      await attempt(`${init.method ?? "GET"} ${path.replace(ticket, "…")}`, async () =>
+        expect(await read(path, init)).toBe(REFUSED),
+      );
+    await attempt("beside a token that is no good", async () =>
+      expect(await read(stream(ticket), { bearer: `${token}x` })).toBe(REFUSED),
+    );
+    // Not taken means not used, too.
+    expect(await read(stream(ticket))).toBe("200 ok");
+  });
+
+  itHolds("ticket-replay", "is nothing else that is secret, nor part of one", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream, credentials, log } = await setStage();
+    const token = makeToken();
+    const { incarnation } = (await log.getSession("mine"))!;
+    const ticket = await makeTicket(token);
+    const other = await makeTicket(token);
+    const [, , id = ""] = ticket.split("_");
+    const wrong: { readonly [what: string]: string } = {
+      "a token": token,
+      "a link": credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret,
+      "a cookie": credentials.createCookie(credentials.find(token)!, Date.now() + 60_000).secret,
+      nothing: "",
+      "its id": `loom_tkt_${id}_`,
+      "another's secret": `loom_tkt_${id}_${other.slice(-43)}`,
+      "one letter less": ticket.slice(0, -1),
+      "one letter more": `${ticket}A`,
+      "in capitals": ticket.toUpperCase(),
+      "with a blank": `${ticket} `,
+      "with NUL": `${ticket}\0`,
+      "with SQL": `${ticket.slice(0, 20)}' OR '1'='1`,
+    };
+    for (const [what, text] of Object.entries(wrong)) {
+      await attempt(`${what}, for a stream`, async () => expect(await read(stream(text))).toBe(REFUSED));
+      await attempt(`${what}, for a socket`, async () => expect((await dial("/v1/ws", text)).status).toBe(401));
+    }
+    expect([await read(stream(ticket)), await read(stream(other))]).toEqual(["200 ok", "200 ok"]);
+  });
+
+  itHolds("ticket-replay", "lets nobody do more than whoever asked for it", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, log, credentials, post } = await setStage();
+    const { incarnation } = (await log.getSession("mine"))!;
+    const link = credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret;
+    for (const [who, secret] of [
+      ["a reader", makeToken({ scopes: ["read"] })],
+      ["somebody with a link", link],
+    ] as const) {
+      const { socket } = await dial("/v1/ws", await makeTicket(secret));
+      for (const [name, frame] of Object.entries({
+        run: { type: "run", id: "1", session: "mine", message: "x" },
+        "run elsewhere": { type: "run", id: "2", session: "new", message: "x" },
+        cancel: { type: "cancel", id: "3", session: "mine", run_id: "r" },
+        approve: { type: "approve", id: "4", session: "mine", run_id: "r", call_id: "c", decision: "approved" },
+        "subscribe to others": { type: "subscribe", id: "5", session: "theirs", dialect: "loom" },
+      }))
+        await attempt(`${who}: ${name}`, async () => {
+          const answer = await say(socket, frame);
+          expect(answer).toMatchObject({ type: "refusal" });
+          expect(["forbidden", "unauthorized", "unknown_session"]).toContain(answer["code"]);
+        });
+    }
+    expect(await log.listPending("mine", 10)).toEqual([]);
+    expect(await log.getSession("new")).toBeUndefined();
+    await attempt("nobody", async () => expect(await read("/v1/auth/tickets", post({}))).toBe(REFUSED));
+  });
+});

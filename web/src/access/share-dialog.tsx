@@ -1,0 +1,145 @@
+/** Links to a session: a new one, to be copied at once, and those there are, to be taken back. */
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Button, CopyButton, Dialog, formatTime, Icon, Spinner, useUi, useWords } from "loom-agent/react";
+import { usePage } from "../shell/page-context.tsx";
+import type { ShareLink, SharingState } from "../store/sharing.ts";
+import { ACCESS_WORDS } from "./access-words.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const LIFETIMES = { day: DAY_MS, week: 7 * DAY_MS, forever: undefined } as const;
+type Lifetime = keyof typeof LIFETIMES;
+
+export function ShareDialog({ sharing }: { readonly sharing: SharingState }): ReactNode {
+  const words = useWords(ACCESS_WORDS);
+  const page = usePage();
+  const { made, isCopied, trouble } = sharing;
+  return (
+    <Dialog title={words.shareTitle} onClose={() => page.dispatch({ type: "sharing/closed" })}>
+      <div className="page-share">
+        <p className="page-soft">{words.shareText}</p>
+        <NewLink isMaking={sharing.isMaking} />
+        {made === undefined ? null : <MadeLink key={made.share_id} url={made.url} isCopied={isCopied} />}
+        {trouble === undefined || sharing.status === "failed" ? null : (
+          <p className="page-sign-in-error" role="alert">
+            {trouble.message} <code>{trouble.code}</code>
+          </p>
+        )}
+        <Links sharing={sharing} />
+      </div>
+    </Dialog>
+  );
+}
+
+function NewLink({ isMaking }: { readonly isMaking: boolean }): ReactNode {
+  const words = useWords(ACCESS_WORDS);
+  const page = usePage();
+  const id = useId();
+  const [lifetime, setLifetime] = useState<Lifetime>("week");
+  return (
+    <div className="page-share-new">
+      <label htmlFor={id}>{words.lifetime}</label>
+      <select
+        id={id}
+        className="page-field"
+        value={lifetime}
+        onChange={(event) => setLifetime(event.target.value as Lifetime)}
+      >
+        {(Object.keys(LIFETIMES) as readonly Lifetime[]).map((one) => (
+          <option key={one} value={one}>
+            {words[one]}
+          </option>
+        ))}
+      </select>
+      <Button look="primary" icon="link" disabled={isMaking} onClick={() => void page.createShare(LIFETIMES[lifetime])}>
+        {isMaking ? words.creating : words.create}
+      </Button>
+    </div>
+  );
+}
+
+function MadeLink({ url, isCopied }: { readonly url: string; readonly isCopied: boolean }): ReactNode {
+  const words = useWords(ACCESS_WORDS);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  return (
+    <div className="page-share-made">
+      <span className="page-share-address">
+        <input ref={field} className="page-field" readOnly value={url} aria-label={words.address} spellCheck={false} />
+        <CopyButton getText={() => url} label={words.copy} />
+      </span>
+      <p className="page-soft" role="status">
+        {isCopied ? <Icon name="check" /> : null} {isCopied ? words.copied : words.notCopied}
+      </p>
+    </div>
+  );
+}
+
+function Links({ sharing }: { readonly sharing: SharingState }): ReactNode {
+  const words = useWords(ACCESS_WORDS);
+  const page = usePage();
+  const { session, links, status, revoking } = sharing;
+  const title = useRef<HTMLHeadingElement>(null);
+  const revoke = async (share: string): Promise<void> => {
+    await page.revokeShare(share);
+    // What had the keyboard is gone.
+    title.current?.focus();
+  };
+  return (
+    <section>
+      <h3 ref={title} tabIndex={-1}>
+        {words.links}
+      </h3>
+      {status === "failed" ? (
+        <div role="alert" className="page-documents-note">
+          <p>{words.listFailed}</p>
+          <Button icon="retry" onClick={() => page.openSharing(session)}>
+            {words.again}
+          </Button>
+        </div>
+      ) : status === "loading" ? (
+        <Spinner />
+      ) : links.length === 0 ? (
+        <p className="page-soft">{words.none}</p>
+      ) : (
+        <ul className="page-share-links">
+          {links.map((link) => (
+            <LinkItem
+              key={link.share_id}
+              link={link}
+              isBusy={revoking !== undefined}
+              onRevoke={() => void revoke(link.share_id)}
+            />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+interface LinkItemProps {
+  readonly link: ShareLink;
+  readonly isBusy: boolean;
+  readonly onRevoke: () => void;
+}
+
+function LinkItem({ link, isBusy, onRevoke }: LinkItemProps): ReactNode {
+  const words = useWords(ACCESS_WORDS);
+  const { language } = useUi();
+  const made = formatTime(link.created_at, language);
+  return (
+    <li>
+      <span className="page-share-link">
+        <span>{words.made(made)}</span>
+        <span className="page-soft">
+          {link.expires_at === undefined ? words.endless : words.until(formatTime(link.expires_at, language))}
+        </span>
+      </span>
+      <Button look="danger" disabled={isBusy} aria-label={words.revokeOne(made)} onClick={onRevoke}>
+        {words.revoke}
+      </Button>
+    </li>
+  );
+}
