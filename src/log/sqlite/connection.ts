@@ -2,23 +2,14 @@
  * Opens a store. A new one is made whole beside its place and then put there, so that a store is never found half made
  * and an empty file is known for what it is: a store that lost everything.
  */
-import {
-  chmodSync,
-  closeSync,
-  fdatasyncSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, closeSync, fdatasyncSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { asStoreError, isWritable } from "./failure.ts";
 import { makeFolder } from "./make-folder.ts";
+import { placeFile } from "./place-file.ts";
 import { migrate, readPragma, readVersion } from "./schema.ts";
 
 export interface ConnectionOptions {
@@ -172,24 +163,11 @@ function createStore(path: string): void {
     } finally {
       db.close();
     }
-    place(draft, path);
+    placeFile(draft, path);
     syncFolder(folder);
     if (made !== undefined) syncFolder(dirname(made));
   } finally {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(draft + suffix, { force: true });
-  }
-}
-
-/** Puts the file into its place unless another process was quicker. */
-function place(draft: string, path: string): void {
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
-    // A file system without links.
-    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS") throw error;
-    renameSync(draft, path);
   }
 }
 

@@ -4,11 +4,12 @@
  * it is: one that lost everything, which must not let in whoever comes.
  */
 import { randomUUID } from "node:crypto";
-import { chmodSync, closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, type Stats } from "node:fs";
+import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { asStoreError } from "../../log/sqlite/failure.ts";
 import { makeFolder } from "../../log/sqlite/make-folder.ts";
+import { placeFile } from "../../log/sqlite/place-file.ts";
 import { readPragma } from "../../log/sqlite/schema.ts";
 import { LoomError } from "../../protocol/index.ts";
 
@@ -128,22 +129,9 @@ function createFile(path: string, busyTimeoutMs: number): void {
   try {
     closeSync(openSync(draft, "wx", 0o600));
     openDatabase(draft, busyTimeoutMs).close();
-    place(draft, path);
+    placeFile(draft, path);
   } finally {
     for (const suffix of ["", "-wal", "-shm"]) rmSync(draft + suffix, { force: true });
-  }
-}
-
-/** Another process may have been quicker: then its file is the one. */
-function place(draft: string, path: string): void {
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
-    // A file system without links.
-    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS") throw error;
-    renameSync(draft, path);
   }
 }
 

@@ -52,7 +52,7 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly authorize?: (action: Action, session: string) => Promise<void> | void;
   /** Told of every frame that asks for something; throws `rate_limited`. */
   readonly countRequest?: () => void;
-  /** Leave to read a session, which may end: then its stream is refused. Throws `too_many_streams`. */
+  /** Leave to read a session, which may end: then its stream is refused. Throws `too_many_streams`. None is needed without. */
   readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
   /** Streams on one connection. Code `too_many_subscriptions`. */
   readonly maxSubscriptions?: number;

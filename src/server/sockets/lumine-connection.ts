@@ -33,8 +33,8 @@ export interface LumineConnectionOptions {
   readonly authorize: (action: Action, session: string | undefined) => Promise<void> | void;
   /** Told of everything that is asked for; throws `rate_limited`. */
   readonly countRequest: () => void;
-  /** Leave to read a session, which may end: then the connection does. Throws `too_many_streams`. */
-  readonly watch: (session: string, onEnd: (why: LoomError) => void) => () => void;
+  /** Leave to read a session, which may end: then the connection does. Throws `too_many_streams`. None is needed without. */
+  readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
   readonly send: (text: string) => void;
   /** Whole messages of a WebSocket, made once for all readers. */
   readonly sendBytes: (messages: Buffer) => void;
@@ -309,7 +309,7 @@ export class LumineConnection {
   /** Undefined where nobody is left to read. */
   async #read(session: string, request: Omit<ReadRequest, "transport">): Promise<Reader | undefined> {
     const { streams, watch } = this.#options;
-    const lease: ReadRequest["lease"] = (onEnd) => watch(session, onEnd);
+    const lease: ReadRequest["lease"] = watch === undefined ? undefined : (onEnd) => watch(session, onEnd);
     const reader = await streams.open(session, { ...request, dialect: "lumine", transport: "control", lease });
     if (!this.#isClosed) return reader;
     reader?.close();

@@ -9,12 +9,13 @@ import { readLuminePlace } from "./lumine-place.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
 export async function openLuminePeer(core: ServerCore, writer: SocketWriter, asker: Asker): Promise<Peer> {
+  const { access } = core;
   const connection = new LumineConnection({
     host: commandsFor(core, asker),
     streams: core.streams,
     authorize: (action, session) => core.authorize({ asker, action, session }),
-    countRequest: () => core.access.countRequest(asker),
-    watch: (session, onEnd) => core.access.watch(asker, session, onEnd),
+    countRequest: () => access.countRequest(asker),
+    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(asker, session, onEnd) }),
     send: (text) => void writer.writeText(text),
     sendBytes: (messages) => void writer.write(messages),
     hasRoom: () => writer.hasRoom,
