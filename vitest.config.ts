@@ -1,5 +1,5 @@
 // How the tests run. `vitest run --mode long` adds the exhaustive suites: tests read LOOM_LONG from the environment.
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
@@ -7,6 +7,9 @@ import { createThreatTable } from "./scripts/threat-table.ts";
 
 /** The tests start hundreds of threads and programs from source: what one has compiled, the next need not. */
 const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
+
+/** A quarter of the time is waiting, for programs, browsers and clocks: half as many again as there are cores. */
+const WORKERS = Math.ceil(availableParallelism() * 1.5);
 
 const source = fileURLToPath(new URL("src", import.meta.url));
 
@@ -20,9 +23,9 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts"],
     reporters: ["default", createThreatTable()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Most files are short and bound by the processor: threads start faster than processes, one per core.
+    // Most files are short and bound by the processor: threads start faster than processes.
     pool: "threads",
-    maxWorkers: "100%",
+    maxWorkers: WORKERS,
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
     projects: [

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { openCredentials } from "../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../src/server/auth/credentials/open-credentials.ts";
 import { COMMAND, environment, folder, loom, parseLines, type Ran } from "./cli-run.ts";
 
 const SECRET = /^loom_tok_(?<id>[a-z0-9]{12})_[\w-]{43}$/;

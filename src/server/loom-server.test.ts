@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { agent } from "../agents/index.ts";
 import { MemoryLog } from "../log/index.ts";
 import { ScriptedModel } from "../models/testing.ts";
-import { openCredentials } from "./auth/open-credentials.ts";
+import { openCredentials } from "./auth/credentials/open-credentials.ts";
 import { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 import { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
 import { SERVER_LIMITS } from "./server-limits.ts";

@@ -83,7 +83,7 @@ export const SERVER_LIMITS: ServerLimits = {
   commandTimeoutMs: 10_000,
   graceMs: 10_000,
   bodyTimeoutMs: 30_000,
-  headersTimeoutMs: 20_000,
+  headersTimeoutMs: 10_000,
   maxHeaderBytes: 16 * 1024,
   keepAliveMs: 65_000,
   maxConnections: 20_000,

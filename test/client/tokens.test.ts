@@ -12,7 +12,7 @@ import {
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 
 const RECONNECT = { initialMs: 10, maxMs: 20 };

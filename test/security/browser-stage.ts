@@ -10,7 +10,7 @@ import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel, type ScriptedRequest } from "../../src/models/scripted-model.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { createMemoryBlobStore, createPage, SERVER_LIMITS, startLoomServer } from "../../src/server/index.ts";
 import { createTools } from "../agents/counted-tools.ts";
 import { findChromium } from "../browser/launch.ts";

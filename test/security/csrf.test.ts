@@ -8,7 +8,7 @@ import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { itHolds } from "./it-holds.ts";
 

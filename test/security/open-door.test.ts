@@ -10,7 +10,7 @@ import { readSettings } from "../../src/cli/serve/read-settings.ts";
 import { SERVE } from "../../src/cli/serve/serve-command.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { itHolds } from "./it-holds.ts";
 

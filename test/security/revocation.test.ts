@@ -14,7 +14,7 @@ import { createEntry } from "../../src/log/index.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { type GuardedStage, type Open, OWNER, type Pass, SESSION, setGuardedStage } from "./guarded-stage.ts";
 import { itHolds } from "./it-holds.ts";
 

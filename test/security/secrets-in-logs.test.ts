@@ -7,7 +7,7 @@ import { createNotifier } from "../../src/cli/serve/create-notifier.ts";
 import { createReporter } from "../../src/cli/serve/create-reporter.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { createLogObserver, createPrometheusObserver } from "../../src/observe/index.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { itHolds } from "./it-holds.ts";
 import { openServer } from "./open-server.ts";
 import { sendRaw, writeHead } from "./raw-request.ts";

@@ -5,7 +5,7 @@ import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { Auth } from "../../src/server/api/shapes.generated.ts";
 import type { AuthOptions } from "../../src/server/auth/auth-options.ts";
-import { openCredentials } from "../../src/server/auth/open-credentials.ts";
+import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { createLoomHandler } from "../../src/server/loom-handler.ts";
 import { checkAnswer } from "./check-answer.ts";
 

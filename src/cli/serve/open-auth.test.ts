@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { isLoomError } from "../../protocol/index.ts";
-import { openCredentials } from "../../server/auth/open-credentials.ts";
+import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
 import { CliError, parseCommand } from "../command.ts";
 import { openAuth } from "./open-auth.ts";
 import { readSettings } from "./read-settings.ts";

@@ -4,7 +4,7 @@
  * meant. A store that had a token once is never open again by itself.
  */
 import type { AuthOptions, JwtOptions } from "../../server/auth/auth-options.ts";
-import type { Credentials } from "../../server/auth/credentials.ts";
+import type { Credentials } from "../../server/auth/credentials/credentials.ts";
 import type { Scope } from "../../server/auth/scopes.ts";
 import { isLoopback } from "../../server/guard/read-proxies.ts";
 import { CliError } from "../command.ts";

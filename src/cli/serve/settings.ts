@@ -3,7 +3,7 @@
  * follow from it. A setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`; a switch has two flags,
  * `--debug` and `--no-debug`; a secret has none.
  */
-import { isKeysAddress } from "../../server/auth/is-keys-address.ts";
+import { isKeysAddress } from "../../server/auth/jwt/is-keys-address.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";

@@ -1,5 +1,5 @@
 /** A token as a line for people, and as JSON. There is no secret to show. */
-import type { TokenInfo } from "../../server/auth/credentials.ts";
+import type { TokenInfo } from "../../server/auth/credentials/credentials.ts";
 import { cleanText, cutText, measureColumns } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 

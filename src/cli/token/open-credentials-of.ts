@@ -1,8 +1,8 @@
 /** Where the credentials of a store are. Named after it: two stores in one folder have nothing to do with each other. */
 import { lstatSync } from "node:fs";
 import { asStoreError } from "../../log/sqlite/failure.ts";
-import type { Credentials } from "../../server/auth/credentials.ts";
-import { openCredentials } from "../../server/auth/open-credentials.ts";
+import type { Credentials } from "../../server/auth/credentials/credentials.ts";
+import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
 
 function credentialsFile(store: string): string {
   return `${store}-auth`;

@@ -1,6 +1,6 @@
 /** What a token is to be made with, from the options of the command. What is wrong is told with the option's name. */
 import { isToolRules, type ToolRule, type ToolRules } from "../../protocol/index.ts";
-import type { NewToken } from "../../server/auth/credentials.ts";
+import type { NewToken } from "../../server/auth/credentials/credentials.ts";
 import type { PrincipalLimits } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";

@@ -3,7 +3,7 @@
  * others in its place. It knows no request beyond the address it came from.
  */
 import type { Stranger } from "../guard/authorize.ts";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials } from "./credentials/credentials.ts";
 import type { Principal } from "./principal.ts";
 
 export interface AccessDesk {

@@ -7,7 +7,7 @@ import type { LoomError } from "../../protocol/index.ts";
 import type { Observer } from "../../observe/index.ts";
 import type { Asker, Authorize, Stranger } from "../guard/authorize.ts";
 import type { AccessDesk } from "./access-desk.ts";
-import type { BegunRun } from "./live-runs.ts";
+import type { BegunRun } from "./limits/live-runs.ts";
 import type { Principal } from "./principal.ts";
 
 export interface Access {

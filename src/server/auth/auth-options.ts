@@ -1,6 +1,6 @@
 /** How a server is told whom to let in. */
 import type { JSONWebKeySet } from "jose";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials } from "./credentials/credentials.ts";
 import type { PrincipalLimits } from "./principal.ts";
 import type { Scope } from "./scopes.ts";
 

@@ -4,7 +4,7 @@ import type { Action, Asker, Stranger } from "../guard/authorize.ts";
 import type { AuthOptions } from "./auth-options.ts";
 import { createAccess } from "./create-access.ts";
 import { mayRead } from "./create-authorize.ts";
-import { openCredentials } from "./open-credentials.ts";
+import { openCredentials } from "./credentials/open-credentials.ts";
 import { USUAL_SCOPES } from "./scopes.ts";
 
 const ORIGIN = "http://127.0.0.1:10338";

@@ -10,15 +10,15 @@ import type { AuthOptions } from "./auth-options.ts";
 import { readCookies } from "./cookies.ts";
 import { createAuthorize, mayRead } from "./create-authorize.ts";
 import { createRecognizer } from "./create-recognizer.ts";
-import type { Credentials } from "./credentials.ts";
-import { createFailures } from "./failures.ts";
-import { createLeases } from "./leases.ts";
-import { createLiveRuns } from "./live-runs.ts";
-import { openCredentials } from "./open-credentials.ts";
+import type { Credentials } from "./credentials/credentials.ts";
+import { createFailures } from "./limits/failures.ts";
+import { createLeases } from "./limits/leases.ts";
+import { createLiveRuns } from "./limits/live-runs.ts";
+import { openCredentials } from "./credentials/open-credentials.ts";
 import { NOBODY, type Principal } from "./principal.ts";
-import { createRates } from "./rates.ts";
+import { createRates } from "./limits/rates.ts";
 import { renewAsker } from "./renew-asker.ts";
-import { createSpend } from "./spend.ts";
+import { createSpend } from "./limits/spend.ts";
 
 export interface AccessParts {
   readonly log: Log;

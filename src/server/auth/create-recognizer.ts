@@ -5,11 +5,11 @@
 import { isLoomError } from "../../protocol/index.ts";
 import type { Stranger } from "../guard/authorize.ts";
 import type { JwtOptions } from "./auth-options.ts";
-import type { Credentials } from "./credentials.ts";
-import type { Failures } from "./failures.ts";
+import type { Credentials } from "./credentials/credentials.ts";
+import type { Failures } from "./limits/failures.ts";
 import type { Principal } from "./principal.ts";
 import { unauthorized } from "./unauthorized.ts";
-import { createJwtVerifier } from "./verify-jwt.ts";
+import { createJwtVerifier } from "./jwt/verify-jwt.ts";
 
 export interface RecognizerOptions {
   readonly credentials: Credentials;

@@ -5,7 +5,7 @@
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { NewShare, Shares } from "../api/shapes.generated.ts";
-import type { ShareInfo } from "../auth/credentials.ts";
+import type { ShareInfo } from "../auth/credentials/credentials.ts";
 import { findDesk } from "./auth.ts";
 import { findSession } from "./find-session.ts";
 

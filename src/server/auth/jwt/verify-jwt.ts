@@ -7,12 +7,12 @@
  */
 import type * as JoseModule from "jose";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
-import { MAX_OWNER_LENGTH } from "../../log/index.ts";
-import { isJsonObject, LoomError } from "../../protocol/index.ts";
-import type { JwtOptions } from "./auth-options.ts";
+import { MAX_OWNER_LENGTH } from "../../../log/index.ts";
+import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import type { JwtOptions } from "../auth-options.ts";
 import { isKeysAddress } from "./is-keys-address.ts";
-import type { Principal } from "./principal.ts";
-import { type Scope, SCOPES } from "./scopes.ts";
+import type { Principal } from "../principal.ts";
+import { type Scope, SCOPES } from "../scopes.ts";
 
 /** Throws `unauthorized`, or `keys_unavailable`. */
 export type JwtVerifier = (jwt: string) => Promise<Principal>;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Command } from "../../log/index.ts";
-import type { StampedRecord } from "../../protocol/index.ts";
-import type { TokenInfo } from "./credentials.ts";
-import { LOCAL, NOBODY, type Principal } from "./principal.ts";
+import type { Command } from "../../../log/index.ts";
+import type { StampedRecord } from "../../../protocol/index.ts";
+import type { TokenInfo } from "../credentials/credentials.ts";
+import { LOCAL, NOBODY, type Principal } from "../principal.ts";
 import { createSpend, type SpendOptions } from "./spend.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -2,8 +2,8 @@
  * Who was given what: tokens, cookies, tickets and links, and what was used up. All processes before one store share it,
  * so what one revokes the others know. Secrets are never in it, only what they can be recognised by.
  */
-import type { Principal, PrincipalLimits, ToolRules } from "./principal.ts";
-import type { Scope } from "./scopes.ts";
+import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
+import type { Scope } from "../scopes.ts";
 
 export interface NewToken {
   readonly name: string;

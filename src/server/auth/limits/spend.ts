@@ -6,11 +6,11 @@
  * go past the limit by one call. What was counted is kept with the credentials: a restart changes nothing.
  */
 import { randomUUID } from "node:crypto";
-import type { Log } from "../../log/index.ts";
-import { INERT, type ObservedRun, type Observer, type RunObserver } from "../../observe/observer.ts";
-import { BoundedMap, EVENT_TYPES, type EventOf, LoomError, type StampedRecord } from "../../protocol/index.ts";
-import type { Credentials } from "./credentials.ts";
-import type { Principal } from "./principal.ts";
+import type { Log } from "../../../log/index.ts";
+import { INERT, type ObservedRun, type Observer, type RunObserver } from "../../../observe/observer.ts";
+import { BoundedMap, EVENT_TYPES, type EventOf, LoomError, type StampedRecord } from "../../../protocol/index.ts";
+import type { Credentials } from "../credentials/credentials.ts";
+import type { Principal } from "../principal.ts";
 
 export interface SpendOptions {
   readonly credentials: Pick<Credentials, "addSpent" | "readSpent" | "listTokens">;

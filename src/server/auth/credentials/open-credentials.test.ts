@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Credentials, NewToken } from "./credentials.ts";
 import { openCredentials } from "./open-credentials.ts";
-import { LOCAL, NOBODY, type Principal } from "./principal.ts";
+import { LOCAL, NOBODY, type Principal } from "../principal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-credentials-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
 /** Whether keys may be fetched from there: who can change them on their way can be anybody. */
-import { isLoopback } from "../guard/read-proxies.ts";
+import { isLoopback } from "../../guard/read-proxies.ts";
 
 export function isKeysAddress(text: string): boolean {
   const url = URL.parse(text);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { LoomError } from "../../protocol/index.ts";
+import type { LoomError } from "../../../protocol/index.ts";
 import { createLeases, type Holder, type LeasesOptions } from "./leases.ts";
-import { LOCAL, NOBODY, type Principal } from "./principal.ts";
+import { LOCAL, NOBODY, type Principal } from "../principal.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,9 +1,9 @@
 /** What a token may be made with. Whatever is wrong is refused by its name, before anything is written. */
-import { describeValue, isJsonObject, LoomError } from "../../protocol/index.ts";
-import { LOCAL_OWNER, MAX_NAME_LENGTH, MAX_OWNER_LENGTH } from "../../log/index.ts";
+import { describeValue, isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { LOCAL_OWNER, MAX_NAME_LENGTH, MAX_OWNER_LENGTH } from "../../../log/index.ts";
 import type { NewShare, NewToken, TokenInfo } from "./credentials.ts";
-import type { PrincipalLimits, ToolRule } from "./principal.ts";
-import { SCOPES, USUAL_SCOPES } from "./scopes.ts";
+import type { PrincipalLimits, ToolRule } from "../principal.ts";
+import { SCOPES, USUAL_SCOPES } from "../scopes.ts";
 
 const MAX_TOKEN_NAME = 100;
 const MAX_LISTED = 200;

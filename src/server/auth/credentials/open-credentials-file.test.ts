@@ -18,10 +18,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
-import { isLoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../../protocol/index.ts";
 import { makeKey } from "./key.ts";
 import { openCredentials } from "./open-credentials.ts";
-import { NOBODY, type Principal } from "./principal.ts";
+import { NOBODY, type Principal } from "../principal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-credentials-file-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

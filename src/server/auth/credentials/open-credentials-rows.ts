@@ -1,9 +1,9 @@
 /** The rows of credentials: how they are asked for, and what they mean to those who ask. They know no secret. */
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../../protocol/index.ts";
 import type { ShareInfo, TokenInfo } from "./credentials.ts";
 import type { CheckedToken } from "./open-credentials-checks.ts";
-import type { Principal, PrincipalLimits, ToolRules } from "./principal.ts";
-import { type Scope, SCOPES } from "./scopes.ts";
+import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
+import { type Scope, SCOPES } from "../scopes.ts";
 
 export const STATEMENTS = {
   dataVersion: "PRAGMA data_version",

@@ -3,7 +3,7 @@
  *
  * Invariant: no more than a limit of addresses is remembered; the one that failed longest ago makes room.
  */
-import { BoundedMap, LoomError } from "../../protocol/index.ts";
+import { BoundedMap, LoomError } from "../../../protocol/index.ts";
 
 export interface FailuresOptions {
   /** Within a minute; 20 when absent. Code `rate_limited`. */

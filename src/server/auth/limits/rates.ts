@@ -5,8 +5,8 @@
  * Invariant: no more than a limit of credentials is remembered. One that is forgotten, the one that has asked for nothing
  * the longest, begins anew with all it may have.
  */
-import { BoundedMap, LoomError } from "../../protocol/index.ts";
-import type { Principal, PrincipalLimits } from "./principal.ts";
+import { BoundedMap, LoomError } from "../../../protocol/index.ts";
+import type { Principal, PrincipalLimits } from "../principal.ts";
 
 export interface RatesOptions {
   /** Of credentials that have none of their own; 600 requests and 60 runs when absent. */

@@ -6,9 +6,9 @@
  * Each process counts what was begun through it, since it was started: after a restart it is generous until those that
  * were begun before have ended.
  */
-import type { Log } from "../../log/index.ts";
-import { BoundedMap, LoomError } from "../../protocol/index.ts";
-import type { Principal } from "./principal.ts";
+import type { Log } from "../../../log/index.ts";
+import { BoundedMap, LoomError } from "../../../protocol/index.ts";
+import type { Principal } from "../principal.ts";
 
 export interface LiveRunsOptions {
   readonly log: Pick<Log, "getCommand" | "getRun" | "getSession">;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CommandState, RunInfo } from "../../log/index.ts";
+import type { CommandState, RunInfo } from "../../../log/index.ts";
 import { createLiveRuns, type LiveRunsOptions } from "./live-runs.ts";
-import { LOCAL, NOBODY, type Principal } from "./principal.ts";
+import { LOCAL, NOBODY, type Principal } from "../principal.ts";
 
 type Fate = "unwritten" | "waits" | "live" | "withdrawn" | "over" | "pruned" | "gone";
 

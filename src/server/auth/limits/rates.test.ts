@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isLoomError } from "../../protocol/index.ts";
-import { LOCAL, NOBODY, type Principal, type PrincipalLimits } from "./principal.ts";
+import { isLoomError } from "../../../protocol/index.ts";
+import { LOCAL, NOBODY, type Principal, type PrincipalLimits } from "../principal.ts";
 import { createRates, type Rates } from "./rates.ts";
 
 const token = (id: string, limits: PrincipalLimits = {}): Principal => ({ ...NOBODY, kind: "token", id, limits });

@@ -7,9 +7,9 @@
  * - Nothing runs while nothing is watched, and nothing at all is done for a record that is sent.
  * - Where it cannot be found out, it ends: not at the first failure, but before five seconds are over.
  */
-import { LoomError } from "../../protocol/index.ts";
-import type { Asker } from "../guard/authorize.ts";
-import type { Principal } from "./principal.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import type { Asker } from "../../guard/authorize.ts";
+import type { Principal } from "../principal.ts";
 
 /** What is looked at of whoever asks. */
 export type Holder = Pick<Asker, "principal" | "shares">;

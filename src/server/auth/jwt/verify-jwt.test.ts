@@ -12,9 +12,9 @@ import {
   secondsFromNow as seconds,
   signHs256,
   signJwt,
-} from "../../../test/security/jwt-issuer.ts";
-import { isLoomError } from "../../protocol/index.ts";
-import type { JwtOptions } from "./auth-options.ts";
+} from "../../../../test/security/jwt-issuer.ts";
+import { isLoomError } from "../../../protocol/index.ts";
+import type { JwtOptions } from "../auth-options.ts";
 import { createJwtVerifier, type JwtVerifier } from "./verify-jwt.ts";
 
 let first: Pair;

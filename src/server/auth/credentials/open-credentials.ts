@@ -7,9 +7,9 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { prepareAll, type Statements } from "../../log/sqlite/connection.ts";
-import { asStoreError } from "../../log/sqlite/failure.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { prepareAll, type Statements } from "../../../log/sqlite/connection.ts";
+import { asStoreError } from "../../../log/sqlite/failure.ts";
+import { LoomError } from "../../../protocol/index.ts";
 import type { Credentials, Issued, NewShare, NewToken, ShareInfo, TicketRequest, TokenInfo } from "./credentials.ts";
 import { isSameDigest, type Key, makeKey, parseKey } from "./key.ts";
 import { checkShare, checkToken } from "./open-credentials-checks.ts";
@@ -28,7 +28,7 @@ import {
   writePrincipal,
   writeToken,
 } from "./open-credentials-rows.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "../principal.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
