@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { COMMAND, environment, expectQuiet, folder, loom, ndjson, parseLines, writeInput } from "./cli-run.ts";
+import { PROGRAM_SAMPLES } from "./sampling.ts";
 import { packageRoot } from "./source-files.ts";
 
 const START = { session_id: "s1", event_id: 1, ts: 1, type: "run_start", run_id: "r1", contiguous: true };
@@ -95,10 +96,12 @@ describe.concurrent("arguments that do not fit", () => {
     [["demo", "x"], "`x` is one argument too many"],
   ];
   // Each is a process: some of them in the quick suite, all in the long one.
-  const step = process.env["LOOM_LONG"] === "1" ? 1 : 3;
-  test.each(refused.filter((_, index) => index % step === 0))("loom %j", async (args, message) => {
-    await expectRefused(args, message, SOUND);
-  });
+  test.each(refused.filter((_, index) => index % PROGRAM_SAMPLES.refusedStep === 0))(
+    "loom %j",
+    async (args, message) => {
+      await expectRefused(args, message, SOUND);
+    },
+  );
 
   test("names what there is instead", async () => {
     expect((await loom(["check", "--dialect", "x"])).err).toContain("loom, engine, lumine, stream-event, export");

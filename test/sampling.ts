@@ -29,4 +29,7 @@ export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPat
 /** Of abuse: how often each kind is repeated, how many bytes are sent by one who floods, and whether in every way. */
 export const ABUSE_SAMPLES = LONG
   ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
-  : { rounds: 3, floodBytes: 24 * 1024 * 1024, isWhole: false };
+  : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
+
+/** Of what is started as a program of its own: every so manieth command line, and every so manieth program of a guide. */
+export const PROGRAM_SAMPLES = LONG ? { refusedStep: 1, guideStep: 1 } : { refusedStep: 6, guideStep: 2 };
