@@ -41,8 +41,11 @@ const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCh
 const WIDEST_HELP = 100;
 const OUTPUT_CLOSED = 141;
 
-export async function main(argv: readonly string[]): Promise<number> {
-  const terminal = createTerminal(process.stdin, process.stdout, process.stderr);
+export async function main(
+  argv: readonly string[],
+  { stdin, stdout, stderr }: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"> = process,
+): Promise<number> {
+  const terminal = createTerminal(stdin, stdout, stderr);
   try {
     return await runCommand(argv, terminal);
   } catch (error) {

@@ -18,7 +18,8 @@ const MAX_SOCKETS = 200;
 const LIMITS = {
   maxInboundLength: MAX_INBOUND,
   maxSockets: MAX_SOCKETS,
-  headersTimeoutMs: 1000,
+  // A machine that is busy with hundreds of megabytes of abuse may be slow to read a head.
+  headersTimeoutMs: ABUSE_SAMPLES.isWhole ? 5000 : 1000,
   pingMs: 1000,
   heartbeatMs: 0,
 };

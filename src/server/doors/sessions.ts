@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
-import { unknownSession } from "../../log/rules.ts";
+import { assertName, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
@@ -200,6 +200,7 @@ const fork = defineOperation<"Nothing", "ForkSession">({
     const author = authorOf(core, asker);
     const to = body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readKey(request)]), author.owner);
     await core.authorize({ asker, action: "sessions.create", session: to });
+    assertName("session", to);
     if (goesOn(body)) await authorizeGoingOn(core, asker, id, to);
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
     const [old, own] = [id, to].map((sessionId) => addressBlob(core, { sessionId, blobId: "" })) as [string, string];
