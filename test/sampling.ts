@@ -9,7 +9,7 @@ export const SAMPLES = LONG
   : { sessions: 100, pairs: 30, openThings: 8_000 };
 
 /** Of a network's faults: every so manieth place where it breaks, how many of chance, and how many bytes come singly. */
-export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 15, random: 2, singles: 500 };
+export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 25, random: 1, singles: 300 };
 
 /** Of servers that are killed: how often, with how many conversations, and how many messages lose their answer. */
 export const KILL_SAMPLES = LONG ? { kills: 60, sessions: 24, lost: 150 } : { kills: 2, sessions: 5, lost: 6 };
@@ -24,7 +24,7 @@ export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 
 export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 3 };
 
 /** Of a page: whether time really passes or is only made to, and every so manieth hostile text that fills its fields. */
-export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 47 };
+export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 97 };
 
 /** Of abuse: how often each kind is repeated, how many bytes are sent by one who floods, and whether in every way. */
 export const ABUSE_SAMPLES = LONG

@@ -23,6 +23,8 @@ const QUIET: Place = [NEIGHBOUR, "/quiet"];
 const PLACES = [STRANGER, BESIDE, BOXED, QUIET];
 /** A page that was refused may read that. */
 const REFUSED = /^(?:it read 403 \{"type":"urn:loom:problem:forbidden","title":"[^"]*","status":403,.*)?$/;
+/** In the short run, of those that are tried. */
+const MOST_PLACES = 4;
 const NAMED: readonly Place[] = SITES.map((site) => [site, "/"]);
 
 describe.skipIf(!hasChromium)("pages of others (skipped where there is no Chromium)", () => {
@@ -64,9 +66,10 @@ describe.skipIf(!hasChromium)("pages of others (skipped where there is no Chromi
     act: (prey: Prey) => Promise<Got>,
     look: (came: readonly Seen[], target: Target, place: Place) => void = () => undefined,
   ): Promise<void> {
-    for (const [index, place] of places.entries()) {
+    // In the short run only some places, each with one of the servers.
+    const chosen = ABUSE_SAMPLES.isWhole ? places : places.slice(0, MOST_PLACES);
+    for (const [index, place] of chosen.entries()) {
       const frame = await stage.visit(...place);
-      // Each place tries both servers in the long run, and one of them in the short one.
       const targets = listTargets().filter((_, at) => ABUSE_SAMPLES.isWhole || at === index % 2);
       await Promise.all(
         targets.map(async (target) =>
