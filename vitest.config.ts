@@ -25,7 +25,7 @@ export default defineConfig(({ mode }) => ({
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
     // Most files are short and bound by the processor: threads start faster than processes.
     pool: "threads",
-    maxWorkers: WORKERS,
+    maxWorkers: mode === "long" ? "100%" : WORKERS,
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
     projects: [

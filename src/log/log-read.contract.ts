@@ -142,6 +142,18 @@ export function describeReading(store: LogStore): void {
         }
       }));
 
+    test("counts the bytes of its records, however they were written, and nothing between them", () =>
+      withLog(store, async ({ log }) => {
+        const writer = await openWriter(log, "s");
+        for (const count of [4, 1, 3])
+          await writer.write(Array.from({ length: count }, (_, index) => drafts.note(`${count} ${index}`)));
+        const texts = await readAll(log, "s");
+        for (let count = 1; count <= texts.length; count++) {
+          const maxBytes = texts.slice(0, count).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+          expect((await log.read("s", { after: 0, maxBytes })).texts).toEqual(texts.slice(0, count));
+        }
+      }));
+
     test("is never larger than the log allows", () =>
       withLog(
         store,

@@ -107,7 +107,8 @@ function takeLines(
   const { firstId, lastId, text } = chunk;
   if (from < firstId || !isSound(session, chunk)) throw damaged(session, from);
   const held = lastId - firstId + 1;
-  const size = Buffer.byteLength(text);
+  // What joins the records is none of their bytes.
+  const size = Buffer.byteLength(text) - (held - 1);
   if (from === firstId && held <= limit && size <= room) return { text, count: held, bytes: size };
   if (held === 1) return atLeastOne ? { text, count: 1, bytes: size } : undefined;
   const lines = text.split("\n");
