@@ -1,4 +1,5 @@
 // How the tests run. `vitest run --mode long` adds the exhaustive suites: tests read LOOM_LONG from the environment.
+import { globSync, readFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,8 +14,14 @@ const WORKERS = Math.ceil(availableParallelism() * 1.5);
 
 const source = fileURLToPath(new URL("src", import.meta.url));
 
-/** They take things away from the whole thread, or put others in their place. */
-const APART = ["src/tools/**/*.test.ts", "src/context/compression/missing-tokenizer.test.ts"];
+/** They take things away from the whole thread, put others in their place, or count what is in it. */
+const APART = [
+  "src/tools/**/*.test.ts",
+  "src/context/compression/missing-tokenizer.test.ts",
+  ...globSync("{src,web}/**/*.test.{ts,tsx}", { cwd: import.meta.dirname }).filter((file) =>
+    readFileSync(join(import.meta.dirname, file), "utf8").includes("getTimerCount"),
+  ),
+];
 
 export default defineConfig(({ mode }) => ({
   // The page imports the package by its doors; what is tested is the source, not what was built last.

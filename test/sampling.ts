@@ -6,7 +6,7 @@ const LONG = process.env["LOOM_LONG"] === "1";
 
 export const SAMPLES = LONG
   ? { sessions: 5000, pairs: 2000, openThings: 250_000 }
-  : { sessions: 100, pairs: 30, openThings: 8_000 };
+  : { sessions: 60, pairs: 20, openThings: 5_000 };
 
 /** Of a network's faults: every so manieth place where it breaks, how many of chance, and how many bytes come singly. */
 export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 25, random: 1, singles: 300 };
@@ -21,7 +21,7 @@ export const CROWD_SAMPLES = LONG ? { readers: 1000, runs: 50 } : { readers: 100
 export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 1024 * 1024 };
 
 /** Of the doors: in how many framings each run is told in each dialect, in how many ways resumed, how often cut. */
-export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 3 };
+export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 2 };
 
 /** Of a page: whether time really passes or is only made to, and every so manieth hostile text that fills its fields. */
 export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 97 };
@@ -32,4 +32,4 @@ export const ABUSE_SAMPLES = LONG
   : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
 
 /** Of what is started as a program of its own: every so manieth command line, and every so manieth program of a guide. */
-export const PROGRAM_SAMPLES = LONG ? { refusedStep: 1, guideStep: 1 } : { refusedStep: 6, guideStep: 2 };
+export const PROGRAM_SAMPLES = LONG ? { refusedStep: 1, guideStep: 1 } : { refusedStep: 8, guideStep: 3 };

@@ -240,6 +240,12 @@ describe("agents and tools", () => {
 
   itHolds("leaks-in-errors", "tools of an MCP server that fail", async ({ attempt }) => {
     const servers = await open({ s: serve("usual", { env: { TOKEN: KEY } }) }, { approval: "never" });
+    await attempt("env", async () => {
+      // What it was given itself it may tell; of ours it was given nothing.
+      const { text } = await callMcp(servers, "s__env");
+      expect(text).toContain("TOKEN");
+      expect(text).not.toMatch(new RegExp(`${WORD}|ANTHROPIC_API_KEY`));
+    });
     for (const name of ["fail", "told", "stack", "silent", "die"])
       await attempt(name, async () => {
         const tool = servers.tools.find((each) => each.name.endsWith(name));
@@ -248,12 +254,6 @@ describe("agents and tools", () => {
         expect(seen.join("\n")).toContain("tool_end");
         expectNothing(seen);
       });
-    await attempt("env", async () => {
-      // What it was given itself it may tell; of ours it was given nothing.
-      const { text } = await callMcp(servers, "s__env");
-      expect(text).toContain("TOKEN");
-      expect(text).not.toMatch(new RegExp(`${WORD}|ANTHROPIC_API_KEY`));
-    });
     await attempt("one that does not start", async () => {
       const { servers: states } = await open({ s: serve("exit", { env: { TOKEN: KEY } }) });
       expect(states).toHaveLength(1);
