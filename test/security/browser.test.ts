@@ -24,7 +24,7 @@ const PLACES = [STRANGER, BESIDE, BOXED, QUIET];
 /** A page that was refused may read that. */
 const REFUSED = /^(?:it read 403 \{"type":"urn:loom:problem:forbidden","title":"[^"]*","status":403,.*)?$/;
 /** In the short run, of those that are tried. */
-const MOST_PLACES = 4;
+const MOST_PLACES = 2;
 const NAMED: readonly Place[] = SITES.map((site) => [site, "/"]);
 
 describe.skipIf(!hasChromium)("pages of others (skipped where there is no Chromium)", () => {
