@@ -1,6 +1,6 @@
 // How the tests run. `vitest run --mode long` adds the exhaustive suites: tests read LOOM_LONG from the environment.
 import { globSync, readFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
@@ -8,9 +8,6 @@ import { createThreatTable } from "./scripts/threat-table.ts";
 
 /** The tests start hundreds of threads and programs from source: what one has compiled, the next need not. */
 const NODE_COMPILE_CACHE = join(tmpdir(), "loom-compile-cache");
-
-/** A quarter of the time is waiting, for programs, browsers and clocks: half as many again as there are cores. */
-const WORKERS = Math.ceil(availableParallelism() * 1.5);
 
 const source = fileURLToPath(new URL("src", import.meta.url));
 
@@ -30,9 +27,9 @@ export default defineConfig(({ mode }) => ({
     setupFiles: ["test/seed.ts"],
     reporters: ["default", createThreatTable()],
     env: { NODE_COMPILE_CACHE, ...(mode === "long" ? { LOOM_LONG: "1" } : {}) },
-    // Most files are short and bound by the processor: threads start faster than processes.
+    // Most files are short and bound by the processor: threads start faster than processes, one per core.
     pool: "threads",
-    maxWorkers: mode === "long" ? "100%" : WORKERS,
+    maxWorkers: "100%",
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
     projects: [

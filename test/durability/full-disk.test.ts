@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { expectValid, waitUntil } from "../../src/engine/sender.contract.ts";
 import { openSession } from "../../src/engine/session.ts";
 import type { Log } from "../../src/log/log.ts";
@@ -185,7 +185,8 @@ describe.skipIf(!canMount)("a disk that is full (skipped where no disk can be mo
       await writeSome(log, "s");
       await log.close();
     });
-    execFileSync("mount", ["-o", "remount,ro", disk], { stdio: "pipe" });
+    // What was closed a moment ago may be busy for a moment more.
+    await vi.waitFor(() => execFileSync("mount", ["-o", "remount,ro", disk], { stdio: "pipe" }), { timeout: 10_000 });
     try {
       await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_read_only" });
       await expect(openSqliteLog(join(disk, "none.db"))).rejects.toMatchObject({ code: "store_read_only" });
