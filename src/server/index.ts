@@ -11,7 +11,7 @@ export type { Notice, Notify } from "./guard/notice.ts";
 export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
 export { openCredentials } from "./auth/credentials/open-credentials.ts";
-export type { Principal, PrincipalLimits, ToolRule, ToolRules } from "./auth/principal.ts";
+export { type Principal, type PrincipalLimits, type ToolRule, type ToolRules, USUAL_LIMITS } from "./auth/principal.ts";
 export type { Scope } from "./auth/scopes.ts";
 export { type Answer, carryOut, type CommandHost, type RunCommand } from "./commands/carry-out.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";

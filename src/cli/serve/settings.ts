@@ -4,6 +4,7 @@
  * `--debug` and `--no-debug`; a secret has none.
  */
 import { isKeysAddress } from "../../server/auth/jwt/is-keys-address.ts";
+import { USUAL_LIMITS } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
@@ -152,15 +153,30 @@ export const SETTINGS = {
     [],
     "what those may do that name none",
   ),
-  "requests-per-minute": define(ACCESS, amount("an amount"), 600, "requests of one credential in a minute"),
-  "runs-per-minute": define(ACCESS, amount("an amount"), 60, "runs that one credential may begin in a minute"),
+  "requests-per-minute": define(
+    ACCESS,
+    amount("an amount"),
+    USUAL_LIMITS.requestsPerMinute,
+    "requests of one credential in a minute",
+  ),
+  "runs-per-minute": define(
+    ACCESS,
+    amount("an amount"),
+    USUAL_LIMITS.runsPerMinute,
+    "runs that one credential may begin in a minute",
+  ),
   "max-runs-per-token": define(
     ACCESS,
     amount("an amount"),
-    20,
+    USUAL_LIMITS.maxRuns,
     "runs of one credential at once, those that wait included",
   ),
-  "max-streams-per-token": define(ACCESS, amount("an amount"), 100, "streams and WebSockets of one credential at once"),
+  "max-streams-per-token": define(
+    ACCESS,
+    amount("an amount"),
+    USUAL_LIMITS.maxStreams,
+    "streams and WebSockets of one credential at once",
+  ),
   "tokens-per-day": defineOpen(
     ACCESS,
     amount("an amount"),

@@ -9,10 +9,7 @@ export interface AuthOptions {
   /** Of tokens, cookies, tickets and links: `openCredentials(file)`. Whoever opened it closes it. */
   readonly credentials?: Credentials | undefined;
   readonly jwt?: JwtOptions | undefined;
-  /**
-   * Of credentials that have none of their own. What is absent here is 600 requests and 60 runs a minute, 20 runs and 100
-   * streams at once, and as much of models as they like.
-   */
+  /** Of credentials that have none of their own. What is absent here is as in `USUAL_LIMITS`. */
   readonly limits?: PrincipalLimits | undefined;
   /** How long a browser stays signed in; 7 days when absent. */
   readonly cookieMs?: number | undefined;

@@ -35,9 +35,15 @@ export function createAuthorize(log: Sessions): Authorize {
 /** Whether somebody may go on reading; true of a session that is gone, which no reader is given anything of. */
 export async function mayRead(log: Sessions, { principal, shares }: Holder, session: string): Promise<boolean> {
   const info = await log.getSession(session);
-  if (info === undefined || listLinks({ principal, shares }).some((link) => isOf(link, info))) return true;
-  if (principal.kind === "share" || !isFor(principal, session)) return false;
-  return hasScope(principal, "read") && isTheirs(principal, info);
+  if (info === undefined) return true;
+  const reader = findReader({ principal, shares }, info);
+  return reader !== undefined && isFor(reader, session);
+}
+
+/** Whose leave it is to read a session that is there: their own, or that of a link. Undefined where they have none. */
+export function findReader({ principal, shares }: Holder, info: SessionInfo): Principal | undefined {
+  if (principal.kind !== "share" && hasScope(principal, "read") && isTheirs(principal, info)) return principal;
+  return listLinks({ principal, shares }).find((link) => isOf(link, info));
 }
 
 /** By a link: to this session as it is; where none is named yet, to any, since it is asked again when one is. */

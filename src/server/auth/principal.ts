@@ -48,6 +48,14 @@ export interface PrincipalLimits {
   readonly tokensPerDay?: number | undefined;
 }
 
+/** Of credentials for which neither they nor the server say more. What models use up is not limited then. */
+export const USUAL_LIMITS = {
+  requestsPerMinute: 600,
+  runsPerMinute: 60,
+  maxRuns: 20,
+  maxStreams: 100,
+} as const satisfies PrincipalLimits;
+
 export const LOCAL: Principal = {
   kind: "local",
   id: "local",

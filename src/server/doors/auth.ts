@@ -7,11 +7,13 @@ import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { Auth, Ticket } from "../api/shapes.generated.ts";
 import type { AccessDesk } from "../auth/access-desk.ts";
 import { clearCookies, readCookies, readPage, writeSessionCookie, writeShareCookie } from "../auth/cookies.ts";
+import { findReader } from "../auth/create-authorize.ts";
 import type { Principal } from "../auth/principal.ts";
 import { SCOPES } from "../auth/scopes.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import type { Asker } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
+import { findSession } from "./find-session.ts";
 
 const NO_STORE = { "cache-control": "no-store" } as const;
 
@@ -130,10 +132,7 @@ async function findHolder(core: ServerCore, asker: Asker, session: string | unde
     throw unauthorized(false);
   }
   await core.authorize({ asker, action: "sessions.read", session });
-  const info = await core.log.getSession(session);
-  if (info?.owner === principal.owner || principal.scopes.has("admin")) return principal;
-  const isOf = (link: Principal) => link.session?.id === session && link.session.incarnation === info?.incarnation;
-  return shares.find(isOf) ?? principal;
+  return findReader({ principal, shares }, await findSession(core.log, session)) ?? principal;
 }
 
 function describeAsker({ access }: ServerCore, { principal, shares }: Asker): Auth {

@@ -9,7 +9,7 @@
  */
 import { LoomError } from "../../../protocol/index.ts";
 import type { Asker } from "../../guard/authorize.ts";
-import type { Principal } from "../principal.ts";
+import { type Principal, USUAL_LIMITS } from "../principal.ts";
 
 /** What is looked at of whoever asks. */
 export type Holder = Pick<Asker, "principal" | "shares">;
@@ -19,7 +19,7 @@ export interface LeasesOptions<H extends Holder = Asker> {
   readonly isGood: (principal: Principal) => boolean;
   /** Whether they may read this session now. True for one that is gone: whoever reads it finds out on their own. */
   readonly mayRead: (holder: H, session: string) => Promise<boolean>;
-  /** Streams and sockets of one credential that names no limit; 100 when absent. Code `too_many_streams`. */
+  /** Streams and sockets of one credential that names no limit; the usual when absent. Code `too_many_streams`. */
   readonly maxStreams?: number | undefined;
   /** Between two sweeps, in milliseconds; 1,000 when absent. */
   readonly everyMs?: number | undefined;
@@ -56,7 +56,6 @@ interface Reading<H extends Holder> {
   readonly leases: Set<Lease>;
 }
 
-const MAX_STREAMS = 100;
 const EVERY_MS = 1000;
 /** Sessions are looked at for so long in one sweep; the others come first in the next. */
 const LOOK_MS = 50;
@@ -66,7 +65,14 @@ const MAX_BLIND = 3;
 const ignore = (): void => undefined;
 
 export function createLeases<H extends Holder = Asker>(options: LeasesOptions<H>): Leases<H> {
-  const { isGood, mayRead, maxStreams = MAX_STREAMS, everyMs = EVERY_MS, now = Date.now, onError = ignore } = options;
+  const {
+    isGood,
+    mayRead,
+    maxStreams = USUAL_LIMITS.maxStreams,
+    everyMs = EVERY_MS,
+    now = Date.now,
+    onError = ignore,
+  } = options;
   const leases = new Set<Lease>();
   /** The one that was looked at longest ago first. */
   const readings = new Map<string, Reading<H>>();

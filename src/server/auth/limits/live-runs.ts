@@ -8,11 +8,11 @@
  */
 import type { Log } from "../../../log/index.ts";
 import { BoundedMap, LoomError } from "../../../protocol/index.ts";
-import type { Principal } from "../principal.ts";
+import { type Principal, USUAL_LIMITS } from "../principal.ts";
 
 export interface LiveRunsOptions {
   readonly log: Pick<Log, "getCommand" | "getRun" | "getSession">;
-  /** Of a credential that names no limit; 20 when absent. Code `too_many_runs`. */
+  /** Of a credential that names no limit; the usual when absent. Code `too_many_runs`. */
   readonly maxRuns?: number | undefined;
   /** Credentials that are remembered; 10,000 when absent. */
   readonly maxPrincipals?: number | undefined;
@@ -36,13 +36,12 @@ interface Noted extends BegunRun {
   readonly at: number;
 }
 
-const MAX_RUNS = 20;
 const MAX_PRINCIPALS = 10_000;
 /** What was let in is written into the log within this time, or was refused by somebody else. */
 const WRITING_MS = 5000;
 
 export function createLiveRuns(options: LiveRunsOptions): LiveRuns {
-  const { log, maxRuns = MAX_RUNS, maxPrincipals = MAX_PRINCIPALS, now = Date.now } = options;
+  const { log, maxRuns = USUAL_LIMITS.maxRuns, maxPrincipals = MAX_PRINCIPALS, now = Date.now } = options;
   const noted = new BoundedMap<Map<string, Noted>>(maxPrincipals);
 
   async function isLive({ session, run, command, at }: Noted): Promise<boolean> {

@@ -6,10 +6,10 @@
  * the longest, begins anew with all it may have.
  */
 import { BoundedMap, LoomError } from "../../../protocol/index.ts";
-import type { Principal, PrincipalLimits } from "../principal.ts";
+import { type Principal, type PrincipalLimits, USUAL_LIMITS } from "../principal.ts";
 
 export interface RatesOptions {
-  /** Of credentials that have none of their own; 600 requests and 60 runs when absent. */
+  /** Of credentials that have none of their own; the usual ones when absent. */
   readonly limits?: Pick<PrincipalLimits, "requestsPerMinute" | "runsPerMinute"> | undefined;
   /** Credentials that are remembered; 10,000 when absent. */
   readonly maxPrincipals?: number | undefined;
@@ -32,7 +32,6 @@ type RateName = keyof NonNullable<RatesOptions["limits"]>;
 
 const MINUTE_MS = 60_000;
 const MAX_PRINCIPALS = 10_000;
-const USUAL: { readonly [name in RateName]: number } = { requestsPerMinute: 600, runsPerMinute: 60 };
 const NOUNS: { readonly [name in RateName]: string } = { requestsPerMinute: "requests", runsPerMinute: "runs" };
 
 export function createRates({ limits = {}, maxPrincipals = MAX_PRINCIPALS, now = Date.now }: RatesOptions = {}): Rates {
@@ -44,7 +43,7 @@ export function createRates({ limits = {}, maxPrincipals = MAX_PRINCIPALS, now =
   function take(name: RateName, principal: Principal): void {
     // Nobody to count for.
     if (principal.kind === "local" || principal.kind === "nobody") return;
-    const limit = principal.limits[name] ?? limits[name] ?? USUAL[name];
+    const limit = principal.limits[name] ?? limits[name] ?? USUAL_LIMITS[name];
     const at = now();
     const known = buckets[name].get(principal.id) ?? { left: limit, at };
     // A clock that was set back gives nothing, and takes nothing away.

@@ -42,7 +42,9 @@ export function createSpend(options: SpendOptions): Spend {
 
   function findLimit(actor: string): number | undefined {
     return known.getOrCreate(actor, () => {
-      const token = credentials.listTokens().find(({ tokenId }) => `token:${tokenId}` === actor);
+      // Only tokens have limits of their own.
+      const tokens = actor.startsWith("token:") ? credentials.listTokens() : [];
+      const token = tokens.find(({ tokenId }) => `token:${tokenId}` === actor);
       return { limit: token?.limits?.tokensPerDay ?? tokensPerDay };
     }).limit;
   }
