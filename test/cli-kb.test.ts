@@ -50,7 +50,7 @@ describe("loom kb", () => {
   });
 });
 
-describe("loom run with a knowledge base", () => {
+describe.concurrent("loom run with a knowledge base", () => {
   it("finds the handbook with the first question", async () => {
     const { code, out } = await newPlace().run("run", "How do I deploy it?");
     expect(code).toBe(0);

@@ -6,10 +6,10 @@ const LONG = process.env["LOOM_LONG"] === "1";
 
 export const SAMPLES = LONG
   ? { sessions: 5000, pairs: 2000, openThings: 250_000 }
-  : { sessions: 60, pairs: 20, openThings: 8_000 };
+  : { sessions: 40, pairs: 15, openThings: 8_000 };
 
 /** Of a network's faults: every so manieth place where it breaks, how many of chance, and how many bytes come singly. */
-export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 25, random: 1, singles: 300 };
+export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 40, random: 1, singles: 300 };
 
 /** Of servers that are killed: how often, with how many conversations, and how many messages lose their answer. */
 export const KILL_SAMPLES = LONG ? { kills: 60, sessions: 24, lost: 150 } : { kills: 2, sessions: 5, lost: 6 };

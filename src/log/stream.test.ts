@@ -305,7 +305,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
         });
         const first = stream.next();
         // Also where all is skipped and nothing comes.
-        await vi.waitFor(() => expect(places).toHaveLength(1));
+        await vi.waitFor(() => expect(places).toHaveLength(1), { interval: 1 });
         stop.abort();
         await first;
         await stream.return();

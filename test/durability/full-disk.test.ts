@@ -270,7 +270,7 @@ describe.skipIf(!canBeNobody())("a store without the right to write (skipped whe
     return child.lines;
   }
 
-  it.each([
+  it.concurrent.each([
     ["file", 0o444, 0o755, [`read s ${BATCH}`, "refused write store_read_only", `read s ${BATCH}`, "closed"]],
     ["folder", 0o644, 0o555, ["refused open store_read_only"]],
     ["file and the folder", 0o444, 0o555, ["refused open store_read_only"]],

@@ -9,7 +9,7 @@ import { highest, startChild } from "./child.ts";
 import { proveStory } from "./story.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const ROUNDS = LONG ? 1000 : 5;
+const ROUNDS = LONG ? 1000 : 3;
 const SESSIONS = ["a", "b", "c"];
 
 const folder = mkdtempSync(join(tmpdir(), "loom-kill-"));

@@ -12,7 +12,7 @@ import { proveStory } from "./story.ts";
 import { failPower, readTrace, STRACE, type Step } from "./trace.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const ROUNDS = LONG ? 2000 : 60;
+const ROUNDS = LONG ? 2000 : 25;
 const SESSIONS = ["a", "b"];
 /** Enough for the store to move some from its recent rows, and to write its log back. */
 const RECORDS = LONG ? "20000" : "2500";

@@ -14,9 +14,9 @@ import { proveStory, tellRecord } from "./story.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const WRITERS = 10;
-const EVENTS = LONG ? 100_000 : 1000;
-const TAKEOVERS = LONG ? 300 : 12;
-const KILLS = LONG ? 300 : 7;
+const EVENTS = LONG ? 100_000 : 500;
+const TAKEOVERS = LONG ? 300 : 8;
+const KILLS = LONG ? 300 : 4;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-processes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

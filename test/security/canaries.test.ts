@@ -121,11 +121,13 @@ async function listen(server: LoomServer, path: string, ...frames: readonly obje
 /** Every way there is to see a run of a session, and the session. */
 async function seeAll(server: LoomServer): Promise<readonly string[]> {
   const seen = [await tell(server, "/v1/sessions/s/runs", post({ message: "Go on" }, { accept: "text/event-stream" }))];
-  for (const dialect of DIALECT_NAMES)
-    for (const accept of ["text/event-stream", "application/x-ndjson"])
-      seen.push(await tell(server, `/v1/sessions/s/events?dialect=${dialect}`, { headers: { accept } }));
   seen.push(
     ...(await Promise.all([
+      ...DIALECT_NAMES.flatMap((dialect) =>
+        ["text/event-stream", "application/x-ndjson"].map((accept) =>
+          tell(server, `/v1/sessions/s/events?dialect=${dialect}`, { headers: { accept } }),
+        ),
+      ),
       listen(
         server,
         "/v1/ws",
@@ -138,10 +140,12 @@ async function seeAll(server: LoomServer): Promise<readonly string[]> {
       tell(server, "/api/chat", post({ messages: [{ role: "user", content: "Go on" }], message: "Go on" })),
     ])),
   );
-  for (const { method, path } of OPERATIONS) {
-    if (method !== "GET" || path.endsWith("/events")) continue;
-    seen.push(await tell(server, path.replace("{id}", "s").replaceAll(/\{\w+\}/g, "x")));
-  }
+  const paths = OPERATIONS.filter(({ method, path }) => method === "GET" && !path.endsWith("/events"));
+  seen.push(
+    ...(await Promise.all(
+      paths.map(({ path }) => tell(server, path.replace("{id}", "s").replaceAll(/\{\w+\}/g, "x"))),
+    )),
+  );
   return seen;
 }
 

@@ -364,7 +364,7 @@ describe("HTTP abuse", () => {
         }),
       );
       for (const { name, status, abuser } of visits)
-        await attempt(name, async () => expect(statusesOf(await abuser.closed(8000)).join()).toMatch(status));
+        await attempt(name, async () => expect(statusesOf(await abuser.closed()).join()).toMatch(status));
     }
     await stage.expectUp();
     await stage.expectGone();

@@ -290,7 +290,7 @@ describe("many sockets", () => {
       const response = await fetch(`${stage.url}/healthz`, { headers: { connection: "close" } });
       expect(response.status).toBe(200);
       // They do not answer pings either.
-      await Promise.all(silent.map((abuser) => abuser.closed(8000)));
+      await Promise.all(silent.map((abuser) => abuser.closed()));
       await stage.expectUp();
       await stage.expectGone();
     },
@@ -301,7 +301,7 @@ describe("many sockets", () => {
     count(slow.length);
     for (const [index, abuser] of slow.entries())
       abuser.send(handshake(pathOf(index), hostOf()).split("sec-websocket-version")[0] ?? "");
-    const said = await Promise.all(slow.map((abuser) => abuser.closed(8000)));
+    const said = await Promise.all(slow.map((abuser) => abuser.closed()));
     expect(said.every((text) => text.startsWith("HTTP/1.1 408 "))).toBe(true);
     await stage.expectUp();
   });
