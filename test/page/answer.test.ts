@@ -1,16 +1,18 @@
 // What a newcomer sees first: a prompt that is offered, and all that an answer may hold, while it comes and afterwards.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ScriptedModel } from "../../src/models/testing.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { HeldModel } from "./held-model.ts";
-import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, waitForEnd } from "./journey.ts";
+import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, say, waitForEnd } from "./journey.ts";
 import { type PageStage, setPageStage } from "./stage.ts";
 
 describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no Chromium)", () => {
   const model = new HeldModel();
+  const other = new ScriptedModel(() => ({ text: "Of another model." }), { provider: "openai", modelId: "gpt-test" });
   let stage: PageStage;
   beforeAll(async () => {
-    stage = await setPageStage({ model });
+    stage = await setPageStage({ model, furtherModels: { "openai/gpt-test": other } });
   });
   afterAll(() => stage.close());
   afterEach(() => model.goOn());
@@ -25,6 +27,28 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     const texts = await offers.allInnerTexts();
     const known = Object.values(SUGGESTED_PROMPTS).map((prompt) => prompt[language]);
     expect(texts.map((text, index) => text.includes(known[index] ?? "?"))).toEqual(known.map(() => true));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it.each([
+    ["en", "Model: ", "Offline model", "choose one above"],
+    ["zh", "模型：", "离线模型", "请在上面选择一个"],
+  ] as const)("has another model to choose, and the run is of that: %s", async (language, label, offline, hint) => {
+    const { page, context, complaints } = await lookAt(stage, { language, theme: "dark" });
+    await page.getByRole("button", { name: `${label}${offline}` }).click();
+    await page.getByText(hint).waitFor();
+    expect(await page.getByText("OPENAI_API_KEY").count()).toBe(0);
+    await page.getByRole("menuitemradio", { name: "openai/gpt-test" }).click();
+    await say(page, "Who are you?", language);
+    await waitForEnd(page, language);
+    await findAnswer(page, language).getByText("Of another model.").waitFor();
+    const calls = (await readEvents(stage, readSession(page))).filter(({ type }) => type === "llm_start");
+    expect(calls).toMatchObject([{ model: "openai/gpt-test" }]);
+    // What was chosen is kept, and of this model there is nothing to say.
+    await page.getByRole("button", { name: `${label}openai/gpt-test` }).click();
+    await page.getByRole("menuitemradio", { name: offline, checked: false }).waitFor();
+    expect(await page.getByText(hint).count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
   });

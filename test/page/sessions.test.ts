@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
   it("says which model answers, and how to have another", async () => {
     const { page, context, complaints } = await lookAt(stage);
     await page.getByRole("button", { name: "Model: Offline model" }).click();
-    await page.getByText("It answers by rules, without a network").waitFor();
+    await page.getByText(/without a network.*set one of these variables and start the server again/).waitFor();
     await page.getByText("OPENAI_API_KEY").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Agent: ReAct" }).click();

@@ -28,6 +28,8 @@ import { prepareFonts } from "./fonts.ts";
 
 export interface PageStageOptions {
   readonly model?: LanguageModel;
+  /** To choose from beside it, by the names they are served under. */
+  readonly furtherModels?: { readonly [name: string]: LanguageModel };
   /** Of the offline model, before each delta; 0 when absent. */
   readonly delayMs?: number;
   /** Beside the built-in ones. */
@@ -108,22 +110,25 @@ export async function setPageStage(options: PageStageOptions = {}): Promise<Page
   };
 }
 
-/** One of each kind, as `loom serve` has them. */
+/** One of each kind and model, as `loom serve` has them. */
 export function createServedAgents(
-  { model, delayMs = 0, tools = [] }: PageStageOptions,
+  { model: first, furtherModels = {}, delayMs = 0, tools = [] }: PageStageOptions,
   knowledge?: KnowledgeBase,
 ): { readonly [name: string]: ServedAgent } {
-  const common: CommonOptions = {
-    model: model ?? new OfflineModel({ delayMs }),
+  const common: Omit<CommonOptions, "model"> = {
     tools: [...createBuiltinTools(), ...(knowledge === undefined ? [] : [createKnowledgeTool(knowledge)]), ...tools],
     metrics: false,
   };
-  return {
-    react: { agent: agent({ ...common, kind: "react" }), model: "offline" },
-    tot: { agent: agent({ ...common, kind: "tot" }), model: "offline" },
-    got: { agent: agent({ ...common, kind: "got" }), model: "offline" },
-    agot: { agent: agent({ ...common, kind: "got", adaptive: true }), model: "offline" },
+  const served: { [name: string]: ServedAgent } = {};
+  const serve = (suffix: string, name: string, model: LanguageModel): void => {
+    served[`react${suffix}`] = { agent: agent({ ...common, model, kind: "react" }), model: name };
+    served[`tot${suffix}`] = { agent: agent({ ...common, model, kind: "tot" }), model: name };
+    served[`got${suffix}`] = { agent: agent({ ...common, model, kind: "got" }), model: name };
+    served[`agot${suffix}`] = { agent: agent({ ...common, model, kind: "got", adaptive: true }), model: name };
   };
+  serve("", "offline", first ?? new OfflineModel({ delayMs }));
+  for (const [name, model] of Object.entries(furtherModels)) serve(`:${name}`, name, model);
+  return served;
 }
 
 export async function openLook(browser: Browser, url: string, options: LookOptions = {}): Promise<Look> {

@@ -21,6 +21,8 @@ export const COMPOSER_WORDS = defineWords({
     offline: "Offline model",
     offlineText:
       "It answers by rules, without a network: good for a look around, not for real questions. For a language model, set one of these variables and start the server again:",
+    chooseModel:
+      "It answers by rules, without a network: good for a look around, not for real questions. For a language model, choose one above.",
     noKeys: "It answers by rules, without a network. Start the server with another model to have real answers.",
     waiting: "Messages that wait",
     sending: "Sending…",
@@ -58,6 +60,7 @@ export const COMPOSER_WORDS = defineWords({
     offline: "离线模型",
     offlineText:
       "它按规则回答，不联网：适合随便看看，不适合真正的问题。要使用语言模型，请设置以下任一环境变量并重启服务：",
+    chooseModel: "它按规则回答，不联网：适合随便看看，不适合真正的问题。要使用语言模型，请在上面选择一个。",
     noKeys: "它按规则回答，不联网。换一个模型启动服务，才能得到真正的回答。",
     waiting: "等待中的消息",
     sending: "正在发送…",

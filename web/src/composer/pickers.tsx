@@ -57,12 +57,14 @@ function ModelPicker({
   const known = usePageState(selectModels);
   if (chosen === undefined) return null;
   const isOffline = isOfflineModel(chosen, known);
+  const hasOthers = models.some((model) => !isOfflineModel(model, known));
+  const hint = hasOthers ? words.chooseModel : <KeysNote known={known} />;
   const nameModel = (model: string): string => (isOfflineModel(model, known) ? words.offline : model);
   return (
     <Menu
       label={words.model(nameModel(chosen))}
       side="above"
-      note={isOffline ? <OfflineNote known={known} /> : undefined}
+      note={isOffline ? hint : undefined}
       items={models.map((model) => ({
         key: model,
         label: nameModel(model),
@@ -79,7 +81,8 @@ function ModelPicker({
   );
 }
 
-function OfflineNote({ known }: { readonly known: PageState["models"] }): ReactNode {
+/** Where there is no other model: how to have one. */
+function KeysNote({ known }: { readonly known: PageState["models"] }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const missing = (known?.providers ?? []).flatMap(({ key_variable, needs_key, has_key, in_use }) =>
     needs_key && !has_key && !in_use && key_variable !== undefined ? [key_variable] : [],
