@@ -251,7 +251,8 @@ describe("the offline model talks", () => {
     ["感谢信怎么写", /没有一条适用/],
     ["谢谢你的帮助", /^离线模型：不客气。$/],
     ["tell me a joke", /my only joke.*OPENAI_API_KEY/],
-    ["write a poem", /My only poem/],
+    ["write a poem", /My only poem:\n\n(?:.+ {2}\n){3}.+\n\nFor real answers/],
+    ["写一首诗", /我只会这一首：\n\n(?:.+ {2}\n){3}.+\n\n要得到/],
     ["谢谢", /^离线模型：不客气。$/],
     ["讲个笑话", /笑话/],
     ["draw a dog", /cannot draw that; what I can draw is: circle/],
@@ -271,6 +272,8 @@ describe("the offline model talks", () => {
     expect(said).toMatch(opening);
     const examples = [...said.matchAll(/^- (.+)$/gm)].map(([, example = ""]) => example);
     expect(examples.length).toBeGreaterThan(7);
+    // In Markdown a line right below a list would be of its last item.
+    expect(said).toMatch(/\n- .+\n\n[^-\n].+$/);
     // Each of them does what it says.
     for (const example of examples.filter((one) => !/^Mark milk|勾掉/.test(one))) {
       const { calls, error, text: answer } = ask(example);

@@ -18,6 +18,7 @@ interface Rule {
   readonly after?: "more" | "nothing";
 }
 
+/** Markdown, as all answers are: lines that should stay lines end with two spaces. */
 const RULES: readonly Rule[] = [
   {
     words:
@@ -62,8 +63,8 @@ const RULES: readonly Rule[] = [
   {
     words: /\b(?:poem|poetry|haiku|rhyme|verse)\b|写.{0,4}诗|一首诗|作诗/i,
     says: {
-      en: "My only poem:\nA rule is short, a rule is plain,\nit says the same and same again;\nand where no rule has words for you,\nit tells you what it still can do.\n",
-      zh: "我只会这一首：\n规则不长句不深，\n今日明日一样真；\n若问规则不知处，\n且看清单再问人。\n",
+      en: "My only poem:\n\nA rule is short, a rule is plain,  \nit says the same and same again;  \nand where no rule has words for you,  \nit tells you what it still can do.\n\n",
+      zh: "我只会这一首：\n\n规则不长句不深，  \n今日明日一样真；  \n若问规则不知处，  \n且看清单再问人。\n\n",
     },
     after: "more",
   },
@@ -149,10 +150,10 @@ function sayAbilities(abilities: readonly Ability[], language: Language): string
   const examples = all.flatMap(({ example }) => (example === undefined ? [] : [`- ${example[language]}`])).join("\n");
   if (language === "zh") {
     const opening = abilities.length === 0 ? "这里没有我会用的工具。没有工具" : "不用密钥";
-    return `${opening}，我可以：${names.join("、")}。可以试试：\n${examples}\n`;
+    return `${opening}，我可以：${names.join("、")}。可以试试：\n${examples}\n\n`;
   }
   const opening = abilities.length === 0 ? "I was given no tool that I can use. Without one" : "Without a key";
-  return `${opening} I can ${joinWords(names)}. Try one of these:\n${examples}\n`;
+  return `${opening} I can ${joinWords(names)}. Try one of these:\n${examples}\n\n`;
 }
 
 const WITHOUT_TOOLS: readonly Omit<Ability, "tool">[] = [
