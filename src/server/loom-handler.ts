@@ -152,6 +152,7 @@ function createCore(
     ...options.runs,
     log,
     agents,
+    admit: access.admitTurn,
     observers: [...observers, ...access.observers],
     ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),

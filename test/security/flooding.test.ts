@@ -190,13 +190,27 @@ itHolds("flooding", "limits that somebody tries to slip past", async ({ attempt 
     const statuses: number[] = [];
     for (let at = 0; at < 7; at++) statuses.push((await stage.ask("GET", `/v1/sessions/${SESSION}`, pass)).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    // Whoever has another link is not kept waiting.
+    // Whoever has a link of somebody else is not kept waiting.
     const other = await stage.share();
     const both = {
       ...pass,
       headers: { ...pass.headers, cookie: `${pass.headers["cookie"]}; loom-share-x=${other.secret}` },
     };
     expect((await stage.ask("GET", `/v1/sessions/${SESSION}`, both)).status).toBe(200);
+  });
+  await attempt("by many links of one token", async () => {
+    const stage = await setGuardedStage();
+    const { secret, info } = stage.issue({ limits: { requestsPerMinute: 5, maxStreams: 1 } });
+    const links: Pass[] = [];
+    for (let at = 0; at < 3; at++) links.push(stage.bearer((await stage.share(`token:${info.tokenId}`)).secret));
+    const events = `/v1/sessions/${SESSION}/events?follow=true`;
+    const opened = await Promise.all(links.map((pass) => stage.ask("GET", events, pass)));
+    expect(opened.map(({ status }) => status).toSorted()).toEqual([200, 429, 429]);
+    const statuses: number[] = [];
+    for (const pass of links) statuses.push((await stage.ask("GET", `/v1/sessions/${SESSION}`, pass)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    // The token itself is not kept waiting by those it gave them to.
+    expect((await stage.ask("GET", `/v1/sessions/${SESSION}`, stage.bearer(secret))).status).toBe(200);
   });
   await attempt("by signing in over and over", async () => {
     const stage = await setGuardedStage({ limits: { requestsPerMinute: 5 } });

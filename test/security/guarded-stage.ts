@@ -164,9 +164,10 @@ export async function setGuardedStage({
       return { headers: {}, query: `ticket=${secret}` };
     },
     find: (secret: string): Principal => findPrincipal(credentials, secret),
-    async share() {
+    /** A link, of whoever makes it. */
+    async share(maker?: string) {
       const info = await log.getSession(SESSION);
-      return credentials.createShare({ session: SESSION, incarnation: info?.incarnation ?? "", owner: OWNER });
+      return credentials.createShare({ session: SESSION, incarnation: info?.incarnation ?? "", owner: OWNER, maker });
     },
     async ask(method: string, path: string, pass: Pass, body?: JsonObject): Promise<Response> {
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };

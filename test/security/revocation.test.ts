@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
+import type { Script } from "../../src/models/scripted-model.ts";
 import type { ServedKnowledge } from "../../src/server/served-knowledge.ts";
 import { createEntry } from "../../src/log/index.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
@@ -99,6 +100,12 @@ const WAYS: { readonly [name: string]: (stage: GuardedStage) => Way | Promise<Wa
     const pass = stage.bearer(secret);
     return { pass: () => pass, end: () => stage.credentials.revokeShare(SESSION, info.shareId), again: pass };
   },
+  "a link whose maker's token is revoked": async (stage) => {
+    const maker = stage.issue().info.tokenId;
+    const { secret } = await stage.share(`token:${maker}`);
+    const pass = stage.bearer(secret);
+    return { pass: () => pass, end: () => stage.credentials.revokeToken(maker), again: pass };
+  },
   "the cookie of a link": async (stage) => {
     const { secret, info } = await stage.share();
     const pass = stage.shareCookie(info.shareId, secret);
@@ -167,6 +174,35 @@ itHolds(
   },
   { timeout: 30_000 },
 );
+
+itHolds("revoked-credentials", "what waits for its turn is not begun", async ({ attempt }) => {
+  const asked: string[] = [];
+  const script: Script = ({ prompt }) => {
+    asked.push(JSON.stringify(prompt.at(-1)?.content));
+    return asked.length === 1 ? { text: "Hey, you there.", fault: { kind: "stall", after: 3 } } : { text: "Yes." };
+  };
+  const stage = await setGuardedStage({ script });
+  const [own, other] = [stage.issue(), stage.issue()];
+  const path = `/v1/sessions/${SESSION}/runs`;
+  const send = async (secret: string, run_id: string): Promise<void> => {
+    const { status } = await stage.ask("POST", path, stage.bearer(secret), { message: `of ${run_id}`, run_id });
+    expect(status).toBeLessThan(300);
+  };
+  const statusOf = async (run: string): Promise<string | undefined> =>
+    (await stage.log.listRuns(SESSION)).find(({ runId }) => runId === run)?.status;
+  for (const run of ["a", "b"]) await send(own.secret, run);
+  await send(other.secret, "c");
+  stage.credentials.revokeToken(own.info.tokenId);
+  await stage.ask("POST", `${path}/a/cancel`, stage.bearer(other.secret), {});
+  await attempt("a message of a token that was revoked", async () => {
+    await expect.poll(() => statusOf("b")).toBe("error");
+    const events = await stage.ask("GET", `/v1/sessions/${SESSION}/events?run=b`, stage.bearer(other.secret));
+    expect(await events.text()).toContain('"code":"unauthorized"');
+  });
+  // Whoever was not revoked comes to their turn.
+  await expect.poll(() => statusOf("c")).toBe("completed");
+  expect(asked).toEqual([expect.stringContaining("of a"), expect.stringContaining("of c")]);
+});
 
 itHolds("revoked-credentials", "a socket goes on without the one session whose link was taken back", async () => {
   const stage = await setStage();

@@ -31,6 +31,8 @@ export interface Access {
   countRequest(asker: Asker): void;
   /** Before a run is begun. Throws `forbidden` for an agent, `rate_limited`, `too_many_runs`, `spend_exceeded`. */
   admitRun(asker: Asker, run: NewRun): Promise<void>;
+  /** When its turn has come. Throws `unauthorized` where whoever asked for it has been revoked since. */
+  admitTurn(run: { readonly actor?: string | undefined }): void;
   /** To be told of all runs of the server: what models use up is counted for those who began them. */
   readonly observers: readonly Observer[];
   close(): void;

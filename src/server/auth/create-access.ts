@@ -100,6 +100,10 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
       rates.takeRun(principal);
       await liveRuns.admit(principal, run);
     },
+    admitTurn({ actor }) {
+      if (actor === undefined || credentials.isIssued(actor)) return;
+      throw new LoomError("unauthorized", "the token that asked for this run was revoked before its turn came");
+    },
     observers: [spend.observer],
     close() {
       leases.close();

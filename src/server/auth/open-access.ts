@@ -14,6 +14,7 @@ export const OPEN_ACCESS: Access = {
   watch: () => ignore,
   countRequest: ignore,
   admitRun: () => Promise.resolve(),
+  admitTurn: ignore,
   observers: [],
   close: ignore,
 };

@@ -14,6 +14,8 @@ export interface Principal {
   readonly kind: "local" | "nobody" | "token" | "jwt" | "share";
   /** Of the credential, for logs, limits and records: `token:k3x9…`, `jwt:alice`, `share:p0q2…`. Never a secret. */
   readonly id: string;
+  /** What it is counted as, where that is not itself: the links that one credential made have one account. */
+  readonly account?: string | undefined;
   /** For people: the name a token was given. */
   readonly name: string;
   /** Whose sessions it sees and makes. */
@@ -55,6 +57,11 @@ export const USUAL_LIMITS = {
   maxRuns: 20,
   maxStreams: 100,
 } as const satisfies PrincipalLimits;
+
+/** What its requests and streams are counted as. */
+export function accountOf({ account, id }: Principal): string {
+  return account ?? id;
+}
 
 export const LOCAL: Principal = {
   kind: "local",

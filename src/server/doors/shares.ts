@@ -25,7 +25,13 @@ const createShare = defineOperation<"Nothing", "CreateShare">({
     const { credentials } = findDesk(core);
     const { incarnation, owner } = await findSession(core.log, id);
     const expiresAt = lifetime === undefined ? undefined : Date.now() + lifetime;
-    const { secret, info } = credentials.createShare({ session: id, incarnation, owner, expiresAt });
+    const { secret, info } = credentials.createShare({
+      session: id,
+      incarnation,
+      owner,
+      maker: asker.principal.id,
+      expiresAt,
+    });
     // After the sign that browsers keep to themselves: no server, proxy or log sees it.
     const url = `${asker.origin}${core.basePath}/#share=${secret}`;
     const answer: NewShare = { ...describeShare(info), secret, url };

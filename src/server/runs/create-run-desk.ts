@@ -3,7 +3,7 @@
  * `run-desk.ts`.
  */
 import type { AgentBlobs } from "../../agents/attachments.ts";
-import { ErrorReporter, type SessionOptions } from "../../engine/index.ts";
+import { ErrorReporter, type Run, type SessionOptions } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
 import { Observation, type Observer } from "../../observe/index.ts";
 import { HeldSessions } from "./held-sessions.ts";
@@ -16,6 +16,8 @@ export interface RunDeskOptions {
   readonly agents: ServedAgents;
   /** Answers messages that name no agent; the first when absent. */
   readonly defaultAgent?: string;
+  /** Asked when a run's turn has come, which may be long after it was asked for. Throws why it may not begin. */
+  readonly admit?: ((run: Pick<Run, "actor">) => void) | undefined;
   /** The files of sessions, for the agents' models and tools. */
   readonly blobs?: AgentBlobs | undefined;
   /** Told of all runs of the server, each once, also of those that are resumed; agents have their own besides. */
@@ -44,7 +46,11 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function createRunDesk(options: RunDeskOptions): RunDesk {
   const { log, observers = [], maxSessions = MAX_SESSIONS, maxOpening = 32, lingerMs = 2000, sweepMs = 5000 } = options;
-  const roster = new AgentRoster(log, options.agents, { chosen: options.defaultAgent, blobs: options.blobs });
+  const roster = new AgentRoster(log, options.agents, {
+    chosen: options.defaultAgent,
+    blobs: options.blobs,
+    admit: options.admit,
+  });
   const reporter = new ErrorReporter(options.onError);
   const onError = (error: unknown): void => void reporter.report(error);
   const observation = new Observation(observers, { onError, maxSessions: Math.max(MAX_OBSERVED, maxSessions) });

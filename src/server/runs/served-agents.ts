@@ -18,6 +18,8 @@ export interface RosterOptions {
   readonly chosen?: string | undefined;
   /** Where the files of messages are, and those that tools make. */
   readonly blobs?: AgentBlobs | undefined;
+  /** Asked before anything is done for a new run. Throws why it may not begin: it has begun then, and fails. */
+  readonly admit?: ((run: Run) => void) | undefined;
 }
 
 interface Served {
@@ -28,8 +30,10 @@ interface Served {
 export class AgentRoster {
   readonly #default: string;
   readonly #served = new Map<string, Served>();
+  readonly #admit: (run: Run) => void;
 
-  constructor(log: Log, agents: ServedAgents, { chosen, blobs }: RosterOptions = {}) {
+  constructor(log: Log, agents: ServedAgents, { chosen, blobs, admit = () => undefined }: RosterOptions = {}) {
+    this.#admit = admit;
     const [first] = Object.keys(agents);
     if (first === undefined) throw new LoomError("invalid_arguments", "a server needs an agent", { option: "agents" });
     this.#default = chosen ?? first;
@@ -62,8 +66,10 @@ export class AgentRoster {
 
   /** For a session whose runs are those of all agents. */
   serve(): Carried {
-    const onRun = async (run: Run, origin: RunOrigin): Promise<void> =>
-      this.#get(run.agent ?? this.#default).own.onRun(run, origin);
+    const onRun = async (run: Run, origin: RunOrigin): Promise<void> => {
+      this.#admit(run);
+      await this.#get(run.agent ?? this.#default).own.onRun(run, origin);
+    };
     return {
       agent: this.#default,
       // A run that begins and fails is seen by whoever follows it; a message that is only refused is not.

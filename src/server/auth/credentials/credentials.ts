@@ -37,6 +37,11 @@ export interface NewShare {
   readonly session: string;
   readonly incarnation: string;
   readonly owner: string;
+  /**
+   * The principal that makes it, by its id. A link ends with the token that made it, and all links of one maker are
+   * counted together, by the limits the maker has. Each for itself when absent.
+   */
+  readonly maker?: string | undefined;
   readonly expiresAt?: number | undefined;
 }
 
@@ -61,7 +66,10 @@ export interface Credentials {
   createToken(token: NewToken): Issued<TokenInfo>;
   /** Newest first, those that are revoked or over included. */
   listTokens(): readonly TokenInfo[];
-  /** By its id or its name. False where there is none that was not revoked before. */
+  /**
+   * By its id or its name; links that were made with it are taken back. False where there is none that was not revoked
+   * before.
+   */
   revokeToken(idOrName: string): boolean;
   /** True once there was one, whatever became of it: a door that asked for tokens never opens by itself again. */
   readonly hasTokens: boolean;
@@ -90,6 +98,9 @@ export interface Credentials {
    * enough to be asked every second. Throws `store_…` where it cannot be told.
    */
   isGood(principal: Principal, now?: number): boolean;
+
+  /** Whether a principal of this id has not been revoked. True of those it does not keep, and of one that is only over. */
+  isIssued(principalId: string): boolean;
 
   /** What models used up for a principal on a day of UTC. */
   addSpent(principalId: string, tokens: number, now?: number): void;

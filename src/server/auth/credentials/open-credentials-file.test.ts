@@ -85,6 +85,23 @@ describe("the file", () => {
     after.close();
   });
 
+  it("is brought up to date, and keeps the links it had", () => {
+    const path = newFile();
+    const before = openCredentials(path);
+    const { secret } = before.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" });
+    before.close();
+    // As the first version had it.
+    const db = new DatabaseSync(path);
+    db.exec("ALTER TABLE shares DROP COLUMN maker; PRAGMA user_version = 1");
+    db.close();
+    const after = openCredentials(path);
+    expect(after.find(secret)).toMatchObject({ owner: "ann", limits: {} });
+    expect(after.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" }).info.maker).toBe(
+      "jwt:ann",
+    );
+    after.close();
+  });
+
   it("has no secret in it, while it is open and afterwards", () => {
     const path = newFile();
     const credentials = openCredentials(path);

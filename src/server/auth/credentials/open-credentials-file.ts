@@ -83,7 +83,7 @@ CREATE TABLE spent (
 `;
 
 /** What makes version n + 1 out of version n; never edited once released. */
-const MIGRATIONS: readonly string[] = [VERSION_1];
+const MIGRATIONS: readonly string[] = [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT"];
 
 /** Makes the file where there is none. Throws `store_…`, and names the file. */
 export function openCredentialsFile(path: string, busyTimeoutMs: number): DatabaseSync {

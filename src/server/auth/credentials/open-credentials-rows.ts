@@ -18,11 +18,12 @@ export const STATEMENTS = {
   dropToken: `DELETE FROM tokens WHERE key = (SELECT key FROM tokens
     WHERE revoked_at IS NOT NULL OR expires_at <= ? ORDER BY key LIMIT 1)`,
   revokeToken: `UPDATE tokens SET revoked_at = ? WHERE revoked_at IS NULL AND key =
-    (SELECT key FROM tokens WHERE revoked_at IS NULL AND (id = ? OR name = ?) ORDER BY id = ? DESC LIMIT 1)`,
+    (SELECT key FROM tokens WHERE revoked_at IS NULL AND (id = ? OR name = ?) ORDER BY id = ? DESC LIMIT 1)
+    RETURNING id`,
   useToken: "UPDATE tokens SET used_at = ? WHERE id = ?",
 
-  addShare: `INSERT INTO shares (id, digest, session, incarnation, owner, created_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  addShare: `INSERT INTO shares (id, digest, session, incarnation, owner, maker, created_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   findShare: "SELECT * FROM shares WHERE id = ?",
   listShares: `SELECT * FROM shares WHERE session = ? AND incarnation = ? AND (expires_at IS NULL OR expires_at > ?)
     ORDER BY key DESC`,
@@ -31,6 +32,7 @@ export const STATEMENTS = {
   dropShare: "DELETE FROM shares WHERE key = (SELECT min(key) FROM shares WHERE owner = ?)",
   /** Those that are over, and those of a session that had the same name. */
   sweepShares: "DELETE FROM shares WHERE expires_at <= ? OR (session = ? AND incarnation <> ?)",
+  dropSharesOf: "DELETE FROM shares WHERE maker = ?",
   revokeShare: "DELETE FROM shares WHERE id = ? AND session = ? RETURNING expires_at",
 
   addCookie: "INSERT INTO cookies (id, digest, holder, principal, expires_at) VALUES (?, ?, ?, ?, ?)",
@@ -77,6 +79,7 @@ export interface ShareRow {
   readonly session: string;
   readonly incarnation: string;
   readonly owner: string;
+  readonly maker: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
 }
@@ -115,8 +118,16 @@ export function readToken(row: TokenRow): TokenInfo {
 }
 
 export function readShare(row: ShareRow): ShareInfo {
-  const { id, session, incarnation, owner, created_at: createdAt, expires_at: end } = row;
-  return { shareId: id, session, incarnation, owner, createdAt, ...(end === null ? {} : { expiresAt: end }) };
+  const { id, session, incarnation, owner, maker, created_at: createdAt, expires_at: end } = row;
+  return {
+    shareId: id,
+    session,
+    incarnation,
+    owner,
+    ...(maker === null ? {} : { maker }),
+    createdAt,
+    ...(end === null ? {} : { expiresAt: end }),
+  };
 }
 
 export function principalOfToken({
@@ -142,7 +153,10 @@ export function principalOfToken({
   };
 }
 
-export function principalOfShare({ shareId, session, incarnation, owner, expiresAt }: ShareInfo): Principal {
+export function principalOfShare(
+  { shareId, session, incarnation, owner, maker, expiresAt }: ShareInfo,
+  limits: PrincipalLimits,
+): Principal {
   return {
     kind: "share",
     id: `share:${shareId}`,
@@ -150,7 +164,8 @@ export function principalOfShare({ shareId, session, incarnation, owner, expires
     owner,
     scopes: new Set<Scope>(["read"]),
     session: { id: session, incarnation },
-    limits: {},
+    ...(maker === undefined ? {} : { account: `links of ${maker}` }),
+    limits,
     expiresAt,
   };
 }

@@ -191,6 +191,28 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
     expect([asked.hasTokens, asked.listShares("s 1", "i1")]).toEqual([false, []]);
   });
 
+  it("ends links with the token that made them, and counts them together by its limits", () => {
+    const [asked, changed] = make();
+    const token = changed.createToken({ name: "a", limits: { maxStreams: 3 }, expiresAt: now + 1000 });
+    const maker = `token:${token.info.tokenId}`;
+    const links = [{ maker }, { maker, expiresAt: now + 500 }, { maker: "jwt:ann" }, {}].map((more) =>
+      changed.createShare({ ...SHARE, ...more }),
+    );
+    expect(links.map(({ info }) => info.expiresAt)).toEqual([now + 1000, now + 500, undefined, undefined]);
+    const principals = links.map(({ secret }) => asked.find(secret) ?? NOBODY);
+    expect(principals.map(({ account, limits }) => [account, limits])).toEqual([
+      [`links of ${maker}`, { maxStreams: 3 }],
+      [`links of ${maker}`, { maxStreams: 3 }],
+      ["links of jwt:ann", {}],
+      [undefined, {}],
+    ]);
+    expect(asked.isIssued(maker)).toBe(true);
+    expect(changed.revokeToken("a")).toBe(true);
+    expect(principals.map((one) => asked.isGood(one))).toEqual([false, false, true, true]);
+    expect(asked.listShares("s 1", "i1").map(({ maker: of }) => of)).toEqual([undefined, "jwt:ann"]);
+    expect(["jwt:ann", maker].map((id) => asked.isIssued(id))).toEqual([true, false]);
+  });
+
   it("has cookies that are as good as the token, and end with it or by signing out", () => {
     const [asked, changed] = make();
     const token = changed.createToken({ name: "me" });

@@ -96,8 +96,12 @@ class SqliteCredentials implements Credentials {
   }
 
   revokeToken(idOrName: string): boolean {
-    const { revokeToken } = this.#statements;
-    return this.#change(() => revokeToken.run(this.#now(), idOrName, idOrName, idOrName).changes !== 0);
+    const { revokeToken, dropSharesOf } = this.#statements;
+    return this.#change(() => {
+      const row = revokeToken.get(this.#now(), idOrName, idOrName, idOrName) as Pick<TokenRow, "id"> | undefined;
+      if (row !== undefined) dropSharesOf.run(`token:${row.id}`);
+      return row !== undefined;
+    });
   }
 
   get hasTokens(): boolean {
@@ -108,7 +112,7 @@ class SqliteCredentials implements Credentials {
   createShare(share: NewShare): Issued<ShareInfo> {
     const now = this.#now();
     checkShare(share, now);
-    const { session, incarnation, owner, expiresAt = null } = share;
+    const { session, incarnation, owner, maker } = share;
     const { maxSharesOfSession, maxSharesOfOwner } = this.#limits;
     const key = makeKey("share");
     const info = this.#change(() => {
@@ -118,7 +122,8 @@ class SqliteCredentials implements Credentials {
       if (count(countSharesOfSession.get(session)) >= maxSharesOfSession)
         throw new LoomError("too_many_open", `the session has ${maxSharesOfSession} links: revoke some first`);
       while (count(countSharesOfOwner.get(owner)) >= maxSharesOfOwner) dropShare.run(owner);
-      addShare.run(key.id, key.digest, session, incarnation, owner, now, expiresAt);
+      const expiresAt = earlier(share.expiresAt, this.#tokenOf(maker)?.expiresAt);
+      addShare.run(key.id, key.digest, session, incarnation, owner, maker ?? null, now, expiresAt ?? null);
       return readShare(findShare.get(key.id) as unknown as ShareRow);
     });
     return { secret: key.secret, info };
@@ -224,6 +229,13 @@ class SqliteCredentials implements Credentials {
     });
   }
 
+  isIssued(principalId: string): boolean {
+    return this.#guard(() => {
+      this.#forgetOld();
+      return !principalId.startsWith("token:") || this.#tokenOf(principalId) !== undefined;
+    });
+  }
+
   addSpent(principalId: string, tokens: number, now: number = this.#now()): void {
     if (!(tokens > 0)) return;
     const day = Math.floor(now / DAY);
@@ -266,13 +278,21 @@ class SqliteCredentials implements Credentials {
     }
     if (kind === "share") {
       const row = findShare.get(id) as unknown as ShareRow | undefined;
-      return row === undefined ? undefined : { digest: row.digest, principal: principalOfShare(readShare(row)) };
+      if (row === undefined) return undefined;
+      const info = readShare(row);
+      return { digest: row.digest, principal: principalOfShare(info, this.#tokenOf(info.maker)?.limits ?? {}) };
     }
     const row = findCookie.get(id) as unknown as PassRow | undefined;
     const holder = row === undefined ? undefined : this.#resolve(row);
     if (row === undefined || holder === undefined) return undefined;
     const expiresAt = Math.min(row.expires_at, holder.expiresAt ?? row.expires_at);
     return { digest: row.digest, principal: { ...holder, expiresAt, cookie: id } };
+  }
+
+  /** Undefined for those that are no token, or no good any more. */
+  #tokenOf(principalId = ""): Principal | undefined {
+    const [kind, id = ""] = principalId.split(":", 2);
+    return kind === "token" ? this.#lookUp(kind, id)?.principal : undefined;
   }
 
   /** Whose a cookie or a ticket is, as they are now. */
@@ -368,6 +388,10 @@ function count(row: { readonly [column: string]: unknown } | undefined): number 
 /** True where there is no end. */
 function isAhead(end: number | null | undefined, now: number): boolean {
   return end == null || now < end;
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 /** Only those who have said who they are can pass it on. */

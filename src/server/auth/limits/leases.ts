@@ -9,7 +9,7 @@
  */
 import { LoomError } from "../../../protocol/index.ts";
 import type { Asker } from "../../guard/authorize.ts";
-import { type Principal, USUAL_LIMITS } from "../principal.ts";
+import { accountOf, type Principal, USUAL_LIMITS } from "../principal.ts";
 
 /** What is looked at of whoever asks. */
 export type Holder = Pick<Asker, "principal" | "shares">;
@@ -76,7 +76,7 @@ export function createLeases<H extends Holder = Asker>(options: LeasesOptions<H>
   const leases = new Set<Lease>();
   /** The one that was looked at longest ago first. */
   const readings = new Map<string, Reading<H>>();
-  /** By the id of the credential that is counted. */
+  /** By the account of the credential. */
   const counts = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let isLooking = false;
@@ -97,7 +97,7 @@ export function createLeases<H extends Holder = Asker>(options: LeasesOptions<H>
 
   function end(lease: Lease): void {
     const [first] = lease.stands as readonly [Stand, ...Stand[]];
-    release(lease, first.principal.id);
+    release(lease, accountOf(first.principal));
     try {
       lease.onEnd(new LoomError("unauthorized", "leave to read this has ended: sign in anew, or ask with a token"));
     } catch (error) {
@@ -172,17 +172,17 @@ export function createLeases<H extends Holder = Asker>(options: LeasesOptions<H>
       const stands = findStands(holder, session).map(toStand);
       const [first] = stands;
       if (first === undefined) throw new LoomError("unauthorized", "say who you are: with a token, or by signing in");
-      const { id, limits } = first.principal;
-      const limit = limits.maxStreams ?? maxStreams;
-      const count = counts.get(id) ?? 0;
+      const account = accountOf(first.principal);
+      const limit = first.principal.limits.maxStreams ?? maxStreams;
+      const count = counts.get(account) ?? 0;
       if (count >= limit)
         throw new LoomError("too_many_streams", `${limit} streams and sockets of yours are open already`, { limit });
-      counts.set(id, count + 1);
+      counts.set(account, count + 1);
       const lease: Lease = { stands, onEnd, reading: session === undefined ? undefined : readingOf(holder, session) };
       lease.reading?.leases.add(lease);
       leases.add(lease);
       timer ??= setInterval(sweep, everyMs).unref();
-      return () => release(lease, id);
+      return () => release(lease, account);
     },
 
     close() {

@@ -6,7 +6,7 @@
  * the longest, begins anew with all it may have.
  */
 import { BoundedMap, LoomError } from "../../../protocol/index.ts";
-import { type Principal, type PrincipalLimits, USUAL_LIMITS } from "../principal.ts";
+import { accountOf, type Principal, type PrincipalLimits, USUAL_LIMITS } from "../principal.ts";
 
 export interface RatesOptions {
   /** Of credentials that have none of their own; the usual ones when absent. */
@@ -45,11 +45,12 @@ export function createRates({ limits = {}, maxPrincipals = MAX_PRINCIPALS, now =
     if (principal.kind === "local" || principal.kind === "nobody") return;
     const limit = principal.limits[name] ?? limits[name] ?? USUAL_LIMITS[name];
     const at = now();
-    const known = buckets[name].get(principal.id) ?? { left: limit, at };
+    const account = accountOf(principal);
+    const known = buckets[name].get(account) ?? { left: limit, at };
     // A clock that was set back gives nothing, and takes nothing away.
     const left = Math.min(limit, known.left + (Math.max(0, at - known.at) * limit) / MINUTE_MS);
     const isAllowed = left >= 1;
-    buckets[name].set(principal.id, { left: isAllowed ? left - 1 : left, at });
+    buckets[name].set(account, { left: isAllowed ? left - 1 : left, at });
     if (isAllowed) return;
     const waitMs = limit > 0 ? Math.ceil(((1 - left) * MINUTE_MS) / limit) : MINUTE_MS;
     throw new LoomError("rate_limited", `at most ${limit} ${NOUNS[name]} a minute: ask again in a moment`, {
