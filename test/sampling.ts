@@ -23,8 +23,10 @@ export const STALL_SAMPLES = LONG ? { bytes: 96 * 1024 * 1024 } : { bytes: 16 * 
 /** Of the doors: in how many framings each run is told in each dialect, in how many ways resumed, how often cut. */
 export const DOOR_SAMPLES = LONG ? { framings: 2, ways: 2, cuts: 1000 } : { framings: 1, ways: 1, cuts: 2 };
 
-/** Of a page: whether time really passes or is only made to, and every so manieth hostile text that fills its fields. */
-export const PAGE_SAMPLES = LONG ? { isPatient: true, hostileStep: 1 } : { isPatient: false, hostileStep: 97 };
+/** Of a page: whether time really passes or is only made to, and how many hostile texts of each kind fill its fields. */
+export const PAGE_SAMPLES = LONG
+  ? { isPatient: true, hostileOfKind: Infinity }
+  : { isPatient: false, hostileOfKind: 1 };
 
 /** Of abuse: how often each kind is repeated, how many bytes are sent by one who floods, and whether in every way. */
 export const ABUSE_SAMPLES = LONG

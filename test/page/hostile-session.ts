@@ -6,8 +6,24 @@ import { LogWriter } from "./log-writer.ts";
 const RUN = "window.__ran=1";
 const EVIL = "https://evil.example";
 
-/** Everything, field by field, for each text; then texts in every format; then charts. It ends in an error. */
-export async function writeHostileSession(log: Log, session: string, texts: readonly string[]): Promise<void> {
+/** Rounds through all fields where each field has another text. */
+const MIXED_ROUNDS = 4;
+
+/**
+ * Everything, field by field; then charts. It ends in an error. Each text is in every field; where they are mixed each is
+ * in some, and in all that are addresses. Tells in how many.
+ */
+export async function writeHostileSession(
+  log: Log,
+  session: string,
+  texts: readonly string[],
+  { isMixed = false }: { readonly isMixed?: boolean } = {},
+): Promise<ReadonlyMap<string, number>> {
+  const given = new Map<string, number>();
+  const give = (text: string): string => {
+    given.set(text, (given.get(text) ?? 0) + 1);
+    return text;
+  };
   const [some = ""] = texts;
   const writer = await new LogWriter(log, session, `node-${some}`).open();
   writer.begin(`run-${some}`, {
@@ -20,10 +36,19 @@ export async function writeHostileSession(log: Log, session: string, texts: read
       { blob_id: "f".repeat(64), name: text, media_type: text, bytes: 5 },
     ]),
   });
-  for (const [index, text] of texts.entries()) writer.put(...fillFields(text, index));
+  if (isMixed) {
+    for (let round = 0, at = 0; round < MIXED_ROUNDS; round++)
+      writer.put(...fillFields(() => give(texts[at++ % texts.length] ?? ""), round));
+    writer.put(
+      { type: "retrieval_complete", doc_count: texts.length, sources: texts.map((uri) => ({ title: "", uri })) },
+      ...texts.map((url): LoomEvent => ({ type: "image", url })),
+      ...texts.map((url): LoomEvent => ({ type: "data", data_type: "image", data: { url } })),
+    );
+  } else for (const [index, text] of texts.entries()) writer.put(...fillFields(() => give(text), index));
   for (const spec of SPECIFICATIONS) writer.put({ type: "data", data_type: "chart", data: spec, metadata: spec });
   writer.end({ status: "error", reason: texts.join("\n"), code: some });
   await writer.flush();
+  return given;
 }
 
 /** An answer in each format, in pieces that break anywhere. */
@@ -106,65 +131,79 @@ export async function writeHostileQuestion(log: Log, session: string, texts: rea
   await writer.flush();
 }
 
-function fillFields(text: string, index: number): LoomEvent[] {
+/** `next` is asked for each field. */
+function fillFields(next: () => string, index: number): LoomEvent[] {
   // What is too long for an id is none.
-  const call_id = `call-${index}-${text}`.slice(0, 80);
-  const list_id = `list-${index}-${text}`.slice(0, 80);
-  const tree: JsonObject = { [text]: text, list: [text, { [text]: text }] };
-  const name = text;
+  const call_id = `call-${index}-${next()}`.slice(0, 80);
+  const list_id = `list-${index}-${next()}`.slice(0, 80);
+  const tree = (): JsonObject => ({ [next()]: next(), list: [next(), { [next()]: next() }] });
+  const name = next();
+  const id = next();
   return [
-    { type: "node_enter", id: text, parent: text },
-    { type: "llm_start", llm_call_id: call_id, model: text, purpose: text },
-    { type: "reasoning_chunk", id: text, content: text, stage: text },
-    { type: "reasoning_end", id: text, duration_ms: 5 },
-    { type: "message_chunk", id: text, content: text, is_complete: true },
-    { type: "tool_call_chunk", call_id, name, arguments_delta: text },
-    { type: "tool_call", call_id, name, description: text, arguments: tree, raw_arguments: text },
-    { type: "tool_approval", call_id, name, arguments: tree },
-    { type: "tool_approval_result", call_id, name, decision: "rejected", reason: text, actor: text, arguments: tree },
+    { type: "node_enter", id, parent: next() },
+    { type: "llm_start", llm_call_id: call_id, model: next(), purpose: next() },
+    { type: "reasoning_chunk", id, content: next(), stage: next() },
+    { type: "reasoning_end", id, duration_ms: 5 },
+    { type: "message_chunk", id, content: next(), is_complete: true },
+    { type: "tool_call_chunk", call_id, name, arguments_delta: next() },
+    { type: "tool_call", call_id, name, description: next(), arguments: tree(), raw_arguments: next() },
+    { type: "tool_approval", call_id, name, arguments: tree() },
+    {
+      type: "tool_approval_result",
+      call_id,
+      name,
+      decision: "rejected",
+      reason: next(),
+      actor: next(),
+      arguments: tree(),
+    },
     { type: "tool_start", call_id, name },
-    { type: "tool_output", call_id, name, content: text },
-    { type: "tool_progress", call_id, name, progress: 50, message: text },
-    { type: "tool_end", call_id, name, result: text, is_error: index % 2 === 1, output: tree, error_code: text },
-    { type: "llm_end", llm_call_id: call_id, model: text, finish_reason: text, error: text, error_code: text },
-    { type: "image", url: text, alt: text, media_type: text },
-    { type: "todo_list", list_id, title: text, items: [{ id: call_id, text, completed: false }] },
-    { type: "todo_update", list_id, item_id: call_id, text: `${text} ` },
-    { type: "data", data_type: "dataframe", data: { name: text, columns: [text, "n"], rows: [[text, 1]] } },
+    { type: "tool_output", call_id, name, content: next() },
+    { type: "tool_progress", call_id, name, progress: 50, message: next() },
+    { type: "tool_end", call_id, name, result: next(), is_error: index % 2 === 1, output: tree(), error_code: next() },
+    { type: "llm_end", llm_call_id: call_id, model: next(), finish_reason: next(), error: next(), error_code: next() },
+    { type: "image", url: next(), alt: next(), media_type: next() },
+    { type: "todo_list", list_id, title: next(), items: [{ id: call_id, text: next(), completed: false }] },
+    { type: "todo_update", list_id, item_id: call_id, text: `${next()} ` },
+    { type: "data", data_type: "dataframe", data: { name: next(), columns: [next(), "n"], rows: [[next(), 1]] } },
     {
       type: "data",
       data_type: "dataframe",
-      data: { rows: [{ [text]: text }] },
-      metadata: { description: text, [text]: text },
+      data: { rows: [{ [next()]: next() }] },
+      metadata: { description: next(), [next()]: next() },
     },
-    { type: "data", data_type: "chart", data: { title: text, mark: "bar", columns: [text, text], rows: [[text, 3]] } },
-    { type: "data", data_type: "image", data: { url: text, alt: text, caption: text } },
-    { type: "data", data_type: "image", data: { base64: text, media_type: text } },
-    { type: "data", data_type: "custom", data: tree, metadata: tree },
+    {
+      type: "data",
+      data_type: "chart",
+      data: { title: next(), mark: "bar", columns: [next(), next()], rows: [[next(), 3]] },
+    },
+    { type: "data", data_type: "image", data: { url: next(), alt: next(), caption: next() } },
+    { type: "data", data_type: "image", data: { base64: next(), media_type: next() } },
+    { type: "data", data_type: "custom", data: tree(), metadata: tree() },
     {
       type: "error",
-      message: text,
-      code: text,
-      stage: text,
+      message: next(),
+      code: next(),
+      stage: next(),
       error_type: "system",
       recoverable: true,
-      details: { stack_trace: text, ...tree },
+      details: { stack_trace: next(), ...tree() },
     },
     {
       type: "retrieval_complete",
       doc_count: 1,
-      query: text,
+      query: next(),
       sources: [
-        { title: text, uri: text, snippet: text, ref: index },
-        { title: "", uri: text },
+        { title: next(), uri: next(), snippet: next(), ref: index },
+        { title: "", uri: next() },
       ],
     },
-    { type: "compression_applied", before_tokens: 2, after_tokens: 1, method: text, summary: text },
-    { type: "custom", value: tree },
-    { type: "foreign", dialect: text, frame: tree },
-    { type: "checkpoint", checkpoint_id: text, timestamp: text, step: index, state: tree, checkpoint_ns: text },
-    { type: "values", state: tree },
-    { type: "node_exit", id: text, result: index % 2 === 0 ? "Ok" : { Err: text } },
+    { type: "compression_applied", before_tokens: 2, after_tokens: 1, method: next(), summary: next() },
+    { type: "custom", value: tree() },
+    { type: "foreign", dialect: next(), frame: tree() },
+    { type: "checkpoint", checkpoint_id: next(), timestamp: next(), step: index, state: tree(), checkpoint_ns: next() },
+    { type: "values", state: tree() },
+    { type: "node_exit", id, result: index % 2 === 0 ? "Ok" : { Err: next() } },
   ];
 }
 
