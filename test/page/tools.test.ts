@@ -4,7 +4,7 @@ import { z } from "zod";
 import { defineTool } from "../../src/tools/index.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { createCalledModel } from "./called-model.ts";
-import { findAnswer, findRun, lookAt, PHONE, readSession, say, waitForEnd } from "./journey.ts";
+import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, say, waitForEnd } from "./journey.ts";
 import { type PageStage, setPageStage } from "./stage.ts";
 
 const MARKDOWN = `# Report
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
     defineTool({
       name: "remove",
       description: "Removes a file.",
-      input: z.object({ path: z.string(), copies: z.number(), force: z.boolean() }),
+      input: z.object({ path: z.string(), copies: z.number(), force: z.boolean().optional() }),
       approval: "always",
       execute: (input) => {
         removed.push(input);
@@ -162,6 +162,28 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
       expect(complaints).toEqual([]);
       await context.close();
     }
+  });
+
+  it("runs with fewer arguments where some were taken away, also by the form, in which Escape stops nothing", async () => {
+    removed.length = 0;
+    const { page, context, complaints } = await lookAt(stage);
+    await say(page, REMOVAL);
+    const card = findAnswer(page).getByRole("group", { name: "remove", exact: true });
+    await card.getByRole("button", { name: "Edit arguments" }).click();
+    await card.getByRole("button", { name: "Edit as JSON" }).click();
+    await card.getByRole("textbox", { name: "All as JSON" }).fill('{"path": "old.txt", "copies": 2}');
+    await card.getByRole("button", { name: "Edit field by field" }).click();
+    await card.getByRole("textbox", { name: "path" }).press("Escape");
+    expect(await card.getByRole("checkbox").count()).toBe(0);
+    await card.getByRole("button", { name: "Approve with changes" }).click();
+    await waitForEnd(page);
+    const given = { path: "old.txt", copies: 2 };
+    expect(removed).toEqual([given]);
+    const events = await readEvents(stage, readSession(page));
+    const results = events.flatMap((event) => (event.type === "tool_approval_result" ? [event] : []));
+    expect(results.map(({ decision, arguments: ran }) => [decision, ran])).toEqual([["approved", given]]);
+    expect(complaints).toEqual([]);
+    await context.close();
   });
 
   it("takes a no with its reason, which the model is told", async () => {

@@ -1,8 +1,8 @@
 // Arguments while they are edited. What was not touched must be sent as it was asked.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../protocol/index.ts";
-import { beginDraft, changeField, MAX_FIELDS, readDraft, switchMode } from "./approval-draft.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { type ApprovalDraft, beginDraft, changeField, MAX_FIELDS, readDraft, switchMode } from "./approval-draft.ts";
 
 const asked: JsonObject = { to: "alice", copies: 2, urgent: true, headers: { a: [1] }, note: null };
 const objects = fc.dictionary(fc.string(), fc.jsonValue()) as fc.Arbitrary<JsonObject>;
@@ -30,6 +30,47 @@ describe("a draft", () => {
         expect(back && readDraft(back, given)).toEqual({ kind: "ready", arguments: given, isChanged: false });
       }),
     );
+  });
+
+  it("reads the same when it goes back to the form, whatever the text says", () => {
+    // Few names and values that look alike: fields come, go and change their type.
+    const alike = fc.constantFrom<Json>(true, "true", null, "null", 1, "1", 0, "", [], {}, "{}", { a: 1, b: 2 });
+    const names = fc.constantFrom("path", "force", "toString", "__proto__", "1");
+    const given = fc.dictionary(names, fc.oneof(alike, fc.jsonValue() as fc.Arbitrary<Json>));
+    fc.assert(
+      fc.property(given, fc.oneof(given, objects), fc.nat(3), (before, after, indent) => {
+        const raw: ApprovalDraft = { mode: "raw", text: JSON.stringify(after, undefined, indent) };
+        const form = switchMode(raw, before);
+        const readings = [raw, form, form && switchMode(form, before)].map(
+          (draft) => draft && readDraft(draft, before),
+        );
+        expect(readings[0]).toMatchObject({ isChanged: JSON.stringify(after) !== JSON.stringify(before) });
+        // As they are sent: of what is equal there, nothing else arrives.
+        const sent = readings.map((reading) => JSON.stringify(reading));
+        expect(sent).toEqual(Array(3).fill(sent[0]));
+      }),
+    );
+    const back = switchMode({ mode: "raw", text: '{"path": "a"}' }, { path: "a", force: true });
+    expect(back && readDraft(back, { path: "a", force: true })).toEqual({
+      kind: "ready",
+      arguments: { path: "a" },
+      isChanged: true,
+    });
+  });
+
+  it("that says what cannot be sent is not ready", () => {
+    const unsendable = { kind: "unsendable" };
+    const read = (text: string): unknown => readDraft({ mode: "raw", text }, asked);
+    expect(read('{"a": [1e999]}')).toEqual({ kind: "faulty-text", fault: unsendable });
+    expect(read(`{"a": ${"[".repeat(9000)}${"]".repeat(9000)}}`)).toEqual({ kind: "faulty-text", fault: unsendable });
+    const draft = changeField(changeField(beginDraft(asked), "copies", "1e999"), "note", "[-1e999]");
+    expect(readDraft(draft, asked)).toEqual({
+      kind: "faulty-fields",
+      faults: new Map([
+        ["copies", "unsendable"],
+        ["note", "unsendable"],
+      ]),
+    });
   });
 
   it("changes the fields that were changed, and no others", () => {
