@@ -2,7 +2,7 @@
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { findAnswer, lookAt, readEvents, readSession, waitForEnd } from "./journey.ts";
+import { findAnswer, findRun, lookAt, readEvents, readSession, waitForEnd } from "./journey.ts";
 import { type PageStage, setPageStage } from "./stage.ts";
 
 /** Elements on the way to another. */
@@ -41,6 +41,28 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
     await page.keyboard.press("Enter");
 
     const approve = findAnswer(page).getByRole("button", { name: "Approve" });
+    await approve.waitFor();
+    await page.keyboard.press("Alt+i");
+    const inspector = page.getByRole("region", { name: "Run inspector" });
+    await stepTo(page, inspector.getByRole("tab", { name: "Timeline" }), "Tab");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await inspector.getByRole("tab", { name: "Frames", selected: true }).waitFor();
+    const sought = inspector.getByRole("searchbox", { name: "Find in frames" });
+    await stepTo(page, sought, "Tab");
+    await page.keyboard.type("milk");
+    await inspector.getByText(/^\d+ of \d+ frames$/).waitFor();
+    // The first empties it, the next leaves it; the run that waits goes on.
+    await page.keyboard.press("Escape");
+    await inspector.getByText(/^\d+ frames$/).waitFor();
+    expect(await isFocused(sought)).toBe(true);
+    await page.keyboard.press("Escape");
+    expect(await isFocused(sought)).toBe(false);
+    await page.keyboard.press("Alt+i");
+    await inspector.waitFor({ state: "detached" });
+
+    await page.keyboard.press("Alt+c");
+    await expect.poll(() => isFocused(box)).toBe(true);
     await stepTo(page, approve, "Shift+Tab");
     await page.keyboard.press("Enter");
     await waitForEnd(page);
@@ -63,18 +85,6 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
         async () => (await readEvents(stage, readSession(page))).filter(({ type }) => type === "todo_update").length,
       )
       .toBe(1);
-
-    await page.keyboard.press("Alt+i");
-    const inspector = page.getByRole("region", { name: "Run inspector" });
-    await stepTo(page, inspector.getByRole("tab", { name: "Timeline" }), "Tab");
-    await page.keyboard.press("ArrowRight");
-    await page.keyboard.press("ArrowRight");
-    await inspector.getByRole("tab", { name: "Frames", selected: true }).waitFor();
-    await stepTo(page, inspector.getByRole("searchbox", { name: "Find in frames" }), "Tab");
-    await page.keyboard.type("milk");
-    await inspector.getByText(/^\d+ of \d+ frames$/).waitFor();
-    await page.keyboard.press("Alt+i");
-    await inspector.waitFor({ state: "detached" });
 
     await page.keyboard.press("Alt+c");
     await expect.poll(() => isFocused(box)).toBe(true);
@@ -102,6 +112,15 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
     await page.keyboard.press("Alt+ArrowDown");
     await waitForEnd(page);
     await page.getByRole("checkbox", { name: "milk", checked: true }).waitFor();
+
+    // Where the button that stops stands, Escape is that button.
+    await page.keyboard.press("Alt+c");
+    await expect.poll(() => isFocused(box)).toBe(true);
+    await page.keyboard.type("Ask me for approval");
+    await page.keyboard.press("Enter");
+    await approve.waitFor();
+    await page.keyboard.press("Escape");
+    await findRun(page).getByText("Cancelled", { exact: true }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -103,6 +103,13 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
             value={filter}
             maxLength={200}
             onChange={(event) => change({ filter: event.target.value, page: 0 })}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape" || event.nativeEvent.isComposing || filter === "") return;
+              // It is answered here: whatever is around it need not close.
+              event.preventDefault();
+              event.stopPropagation();
+              change({ filter: "", page: 0 });
+            }}
           />
         ) : null}
         <output className="loom-data-count">

@@ -44,7 +44,7 @@ const EN_KEYS: { readonly [S in Shortcut]: string } = {
   sidebar: "Show or hide sessions",
   inspector: "Show or hide the inspector",
   knowledge: "Knowledge base",
-  escape: "Close what is open, or stop the run",
+  escape: "Close what lies over the conversation, or stop the run (not from a field other than the message box)",
   help: "Keyboard shortcuts",
 };
 
@@ -57,7 +57,7 @@ const ZH_KEYS: { readonly [S in Shortcut]: string } = {
   sidebar: "显示或隐藏会话列表",
   inspector: "显示或隐藏检查器",
   knowledge: "知识库",
-  escape: "关闭弹出内容，或停止运行",
+  escape: "关闭遮住对话的内容，或停止运行（在消息框以外的输入框中不会停止）",
   help: "键盘快捷键",
 };
 

@@ -1,7 +1,7 @@
 // Which key does what, and where none does.
 import { describe, expect, it } from "vitest";
 import { UNKNOWN_ACCESS } from "../store/access.ts";
-import { findShortcut, isOffered, type KeyPress, SHORTCUT_KEYS } from "./shortcuts.ts";
+import { findEscape, findShortcut, isOffered, type KeyPress, SHORTCUT_KEYS } from "./shortcuts.ts";
 
 const PRESS: KeyPress = {
   key: "",
@@ -17,13 +17,14 @@ const PRESS: KeyPress = {
 describe("findShortcut", () => {
   it("goes by the place of the key, as Alt writes other letters", () => {
     expect(findShortcut({ ...PRESS, altKey: true, code: "KeyN", key: "˜" })).toBe("new");
-    expect(findShortcut({ ...PRESS, altKey: true, code: "KeyN", isTyping: true })).toBe("new");
+    expect(findShortcut({ ...PRESS, altKey: true, code: "KeyN", isTyping: "message" })).toBe("new");
     expect(findShortcut({ ...PRESS, altKey: true, code: "toString" })).toBeUndefined();
   });
 
   it("leaves what is typed alone", () => {
     expect(findShortcut({ ...PRESS, key: "?", shiftKey: true })).toBe("help");
-    expect(findShortcut({ ...PRESS, key: "?", shiftKey: true, isTyping: true })).toBeUndefined();
+    for (const isTyping of ["message", "field"] as const)
+      expect(findShortcut({ ...PRESS, key: "?", shiftKey: true, isTyping })).toBeUndefined();
     expect(findShortcut({ ...PRESS, key: "n", code: "KeyN" })).toBeUndefined();
   });
 
@@ -37,6 +38,15 @@ describe("findShortcut", () => {
   it("is told of each shortcut once", () => {
     expect(new Set(SHORTCUT_KEYS.map(([shortcut]) => shortcut)).size).toBe(SHORTCUT_KEYS.length);
   });
+});
+
+it("stops the run with Escape from anywhere but another field, when nothing lies over the conversation", () => {
+  const nothing = { isDrawerOpen: false, isCovered: false };
+  const typing = [false, "message", "field"] as const;
+  const press = (covers: typeof nothing): unknown => typing.map((isTyping) => findEscape({ isTyping }, covers));
+  expect(press(nothing)).toEqual(["stop", "stop", undefined]);
+  expect(press({ ...nothing, isCovered: true })).toEqual(Array(3).fill("close-inspector"));
+  expect(press({ isDrawerOpen: true, isCovered: true })).toEqual(Array(3).fill("close-drawer"));
 });
 
 it("is offered to whoever may do it", () => {

@@ -1,6 +1,8 @@
 /**
  * What the keyboard does anywhere on the page. Those with Alt work while one types; they go by the place of the key, as
  * what Alt writes differs from keyboard to keyboard.
+ *
+ * Invariant: Escape in a field stops no run, except where messages are written: the button that stops stands there.
  */
 import { type AccessState, may } from "../store/access.ts";
 
@@ -24,8 +26,8 @@ export interface KeyPress {
   readonly metaKey: boolean;
   readonly shiftKey: boolean;
   readonly isComposing: boolean;
-  /** Something is being written where the key was pressed. */
-  readonly isTyping: boolean;
+  /** Something is being written where the key was pressed: a message, or what a field is for. */
+  readonly isTyping: false | "message" | "field";
 }
 
 const WITH_ALT: { readonly [code: string]: Shortcut } = {
@@ -59,7 +61,23 @@ export function findShortcut(press: KeyPress): Shortcut | undefined {
   if (isComposing || ctrlKey || metaKey) return undefined;
   if (altKey) return shiftKey || !Object.hasOwn(WITH_ALT, code) ? undefined : WITH_ALT[code];
   if (key === "Escape") return "escape";
-  return key === "?" && !isTyping ? "help" : undefined;
+  return key === "?" && isTyping === false ? "help" : undefined;
+}
+
+export interface Covers {
+  readonly isDrawerOpen: boolean;
+  /** The inspector lies over the conversation. */
+  readonly isCovered: boolean;
+}
+
+/** What lies over the conversation goes first; undefined where Escape is the field's alone. */
+export function findEscape(
+  { isTyping }: Pick<KeyPress, "isTyping">,
+  { isDrawerOpen, isCovered }: Covers,
+): "close-drawer" | "close-inspector" | "stop" | undefined {
+  if (isDrawerOpen) return "close-drawer";
+  if (isCovered) return "close-inspector";
+  return isTyping === "field" ? undefined : "stop";
 }
 
 /** What there is for whoever is here: of a session that is shared, the conversation alone. */
