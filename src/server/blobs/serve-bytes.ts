@@ -34,7 +34,10 @@ export interface ServedFile {
  * - `unchanged`: the asker has it.
  * - `unsatisfiable`: none of it is in the range.
  */
-export type Asked = { readonly what: "all" | "unchanged" | "unsatisfiable" } | ({ readonly what: "part" } & ByteRange);
+export type Asked =
+  | { readonly what: "all" | "unchanged" }
+  | { readonly what: "unsatisfiable" }
+  | ({ readonly what: "part" } & ByteRange);
 
 /** What of a file a request asks for. */
 export function readAsked({ etag, bytes }: ServedFile, headers: Headers): Asked {
@@ -64,7 +67,11 @@ function readRange(header: string | null, bytes: number): Asked {
   return start < bytes ? { what: "part", start, end } : { what: "unsatisfiable" };
 }
 
-export function serveBytes(file: ServedFile, asked: Asked, body: BodyInit | null): Response {
+export function serveBytes(
+  file: ServedFile,
+  asked: Exclude<Asked, { what: "unsatisfiable" }>,
+  body: BodyInit | null,
+): Response {
   const { etag, bytes } = file;
   const headers = new Headers({
     ...FOREIGN_HEADERS,
@@ -74,11 +81,6 @@ export function serveBytes(file: ServedFile, asked: Asked, body: BodyInit | null
   });
   if (asked.what === "unchanged") return new Response(null, { status: 304, headers });
   headers.set("accept-ranges", "bytes");
-  if (asked.what === "unsatisfiable") {
-    headers.set("content-range", `bytes */${bytes}`);
-    headers.set("cache-control", "no-store");
-    return new Response(null, { status: 416, headers });
-  }
   headers.set("content-type", chooseType(file.mediaType));
   headers.set("content-disposition", chooseDisposition(file));
   const { start, end } = asked.what === "part" ? asked : { start: 0, end: bytes };

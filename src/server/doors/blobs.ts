@@ -12,6 +12,7 @@ import { makeOwn } from "../commands/command-author.ts";
 import { authorOf } from "../commands/commands-for.ts";
 import { leaseBody } from "../http/lease-body.ts";
 import { readBody } from "../http/read-body.ts";
+import { HttpRefusal } from "../http/refuse-request.ts";
 import type { ServerCore } from "../server-core.ts";
 
 export const putBlob = defineOperation<"PutBlob">({
@@ -96,6 +97,10 @@ export const getBlob = defineOperation({
     if (info === undefined) throw unknownBlob(id, blob);
     const file = { etag: `"${info.blobId}"`, ...info };
     const asked = readAsked(file, request.headers);
+    if (asked.what === "unsatisfiable") {
+      const error = new LoomError("invalid_arguments", `none of it is in the range: it has ${info.bytes} bytes`);
+      throw new HttpRefusal(error, { status: 416, headers: { "content-range": `bytes */${info.bytes}` } });
+    }
     // Whoever wants the headers alone must not leave a file open.
     const isRead = request.method !== "HEAD" && (asked.what === "all" || asked.what === "part");
     if (!isRead) return serveBytes(file, asked, null);

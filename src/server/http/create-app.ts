@@ -65,6 +65,8 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
         const slashed = path === "/" ? findSlashed(env.asker.url, env.node.incoming) : undefined;
         if (slashed !== undefined) return redirect(slashed);
         const response = await page(req.raw);
+        // In the words of all other doors.
+        if (response.status === 404) throw new LoomError("not_found", "the page has no such file");
         return req.method === "HEAD" ? dropBody(response) : response;
       });
   for (const [path, methods] of listMethods(operations, page !== undefined))
