@@ -1,6 +1,7 @@
 // A run looked into: when everything happened, the frames it was made of, what it used, and how it stood at any of them.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { detectDecoder, DIALECT_NAMES } from "../../src/dialects/index.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { findAnswer, lookAt, PHONE, readSession, say, waitForEnd } from "./journey.ts";
@@ -41,11 +42,18 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped where there is
     await expect.poll(() => calculator.getAttribute("data-marked")).toBe("");
     await inspector.getByRole("button", { name: "Show all" }).click();
 
-    await inspector.getByRole("combobox", { name: "Dialect" }).selectOption("export");
-    await inspector.getByText(/^\d+ frames$/).waitFor();
-    await inspector.getByRole("listbox", { name: "Frames" }).getByRole("option").first().click();
-    await expect.poll(() => frame.innerText()).toMatch(/"(?:RunStart|run_start)"/i);
-    await inspector.getByRole("combobox", { name: "Dialect" }).selectOption("loom");
+    const listed = inspector.getByRole("listbox", { name: "Frames" });
+    const dialects = inspector.getByRole("combobox", { name: "Dialect" });
+    expect((await dialects.getByRole("option").allInnerTexts()).toSorted()).toEqual(DIALECT_NAMES.toSorted());
+    for (const name of DIALECT_NAMES) {
+      await dialects.selectOption(name);
+      await inspector.getByRole("button", { name: `Download as NDJSON (${name})`, disabled: false }).waitFor();
+      await expect.poll(async () => detectDecoder([await frame.locator("pre").innerText()])).toBe(name);
+      // Its size is told in the list and beside it.
+      const chosen = await listed.getByRole("option", { selected: true }).innerText();
+      expect(await frame.locator("header").innerText()).toContain(/[\d.]+ k?B$/.exec(chosen)?.[0]);
+    }
+    await dialects.selectOption("loom");
 
     // As it stood at that frame; at its beginning nothing of it is there.
     await show("Replay");

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { Badge, Button, CopyButton, type ElementPlace, formatNumber, useUi, useWords } from "loom-agent/react";
 import type { ListedFrame } from "./filter-frames.ts";
 import { formatOffset } from "./format-offset.ts";
+import { formatSize } from "./format-size.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { JsonText } from "./json-text.tsx";
 
@@ -28,10 +29,7 @@ export function FrameDetail(props: FrameDetailProps): ReactNode {
         <Badge>{formatNumber(number, language)}</Badge>
         <strong className="page-inspector-frame-type">{type === "" ? words.unreadable : type}</strong>
         <span className="page-inspector-soft">
-          {[
-            ...(time === undefined ? [] : [formatOffset(time, language)]),
-            words.characters(formatNumber(text.length, language)),
-          ].join(" · ")}
+          {[...(time === undefined ? [] : [formatOffset(time, language)]), formatSize(text, language)].join(" · ")}
         </span>
         <span className="page-inspector-frame-actions">
           {place === undefined ? null : (

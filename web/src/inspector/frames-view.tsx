@@ -1,7 +1,7 @@
 /** The frames of the run as they are on the wire, in any dialect: listed, filtered, and one of them read. */
 import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
-import { Button, type ElementPlace, formatBytes, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, type ElementPlace, formatNumber, useUi, useWords } from "loom-agent/react";
 import {
   countTypes,
   filterFrames,
@@ -11,6 +11,7 @@ import {
   NO_FILTER,
 } from "./filter-frames.ts";
 import { formatOffset } from "./format-offset.ts";
+import { formatSize } from "./format-size.ts";
 import { FrameDetail } from "./frame-detail.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";
@@ -36,8 +37,14 @@ export interface FramesViewProps {
   readonly note?: ReactNode;
 }
 
-/** Named here, since the list of them would bring all their encoders with it. */
-const DIALECTS: readonly DialectName[] = ["loom", "export", "stream-event", "engine", "lumine"];
+/** Named here, since the list of them would bring all their encoders with it. None can be forgotten. */
+const DIALECTS: { readonly [N in DialectName]: true } = {
+  loom: true,
+  export: true,
+  "stream-event": true,
+  engine: true,
+  lumine: true,
+};
 
 export function FramesView(props: FramesViewProps): ReactNode {
   const { book, count, dialect, onDialect, isGrowing, frame, onSelect, onShowElement, note } = props;
@@ -65,7 +72,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
               onDialect(event.target.value as DialectName);
             }}
           >
-            {DIALECTS.map((name) => (
+            {Object.keys(DIALECTS).map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
@@ -92,6 +99,14 @@ export function FramesView(props: FramesViewProps): ReactNode {
           aria-label={words.find}
           value={filter.text}
           onChange={(event) => setFilter({ ...filter, text: event.target.value })}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+            // Emptied first, then left.
+            if (filter.text === "") return event.currentTarget.blur();
+            event.preventDefault();
+            event.stopPropagation();
+            setFilter({ ...filter, text: "" });
+          }}
         />
       </div>
       <p className="page-inspector-frames-count">
@@ -122,7 +137,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
                 </span>
                 <span className="page-inspector-frames-type">{type === "" ? words.unreadable : type}</span>
                 <span className="page-inspector-frames-text">{showPart(text)}</span>
-                <span className="page-inspector-frames-size">{formatBytes(text.length, language)}</span>
+                <span className="page-inspector-frames-size">{formatSize(text, language)}</span>
               </div>
             );
           }}
