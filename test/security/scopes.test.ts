@@ -196,6 +196,19 @@ describe("a token for some agents", () => {
     expect(await stage.log.getSession("no-agent")).toBeUndefined();
   });
 
+  itHolds("stolen-approvals", "consents to nothing that others do", async ({ attempt }) => {
+    const token = makeWith(WORK, { agents: ["other"] });
+    const body = { decision: "approved" };
+    await attempt("an answer to the run of an agent it may not start", async () => {
+      const told = await stage.ask(token, `/v1/sessions/${HERS}/approvals/call_rm`, { method: "POST", body });
+      expect([told.status, JSON.parse(told.text)]).toMatchObject([403, { code: "forbidden" }]);
+    });
+    expect(stage.ran).toEqual([]);
+    await fillHers(stage, "of-main");
+    const rejected = { method: "POST", body: { decision: "rejected" } };
+    await stage.askJson(makeWith(WORK, { agents: ["main"] }), "/v1/sessions/of-main/approvals/call_rm", rejected);
+  });
+
   itHolds("missing-scopes", "with rules for tools has runs that keep to them, by every door", async ({ attempt }) => {
     const token = makeWith(WORK, { tools: { remove: "deny" } });
     const headers = { authorization: `Bearer ${token}` };

@@ -5,6 +5,7 @@
 import { LoomError } from "../../protocol/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { Stranger } from "../guard/authorize.ts";
+import { assertAgent } from "../commands/command-author.ts";
 import type { Access, Identity } from "./access.ts";
 import type { AuthOptions } from "./auth-options.ts";
 import { readCookies } from "./cookies.ts";
@@ -121,9 +122,4 @@ function readBearer({ headers }: Stranger): string | undefined {
 function toLink(credentials: Credentials, secret: string, at: number): readonly Principal[] {
   const link = credentials.find(secret, at);
   return link?.kind === "share" ? [link] : [];
-}
-
-function assertAgent({ agents }: Principal, agent: string): void {
-  if (agents === undefined || agents.includes(agent)) return;
-  throw new LoomError("forbidden", `this credential may not start the agent "${agent.slice(0, 100)}"`, { agent });
 }

@@ -13,7 +13,7 @@ import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { tellError } from "../tell-error.ts";
-import { type CommandAuthor, findOwn, LOCAL_AUTHOR, makeOwn, mayTouch } from "./command-author.ts";
+import { assertAgent, type CommandAuthor, findOwn, LOCAL_AUTHOR, makeOwn, mayTouch } from "./command-author.ts";
 import { CommandDesk } from "./command-desk.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 import { describeAttachments } from "./describe-attachments.ts";
@@ -221,6 +221,7 @@ async function toCommand(
   const known = await log.getCommand(sessionId, commandId);
   const run_id = command.run_id ?? (await findRunAsked(log, sessionId, known));
   if (run_id === undefined) throw new LoomError("unknown_call", `there is no call ${command.call_id} that waits`);
+  assertAgent(author, (await log.getRun(sessionId, run_id))?.agent);
   return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...signatureOf(author, known) } };
 }
 

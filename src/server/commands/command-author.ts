@@ -4,7 +4,7 @@
  */
 import { type CreateOptions, type Log, LOCAL_OWNER, type SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
-import { isLoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { NewRun } from "../auth/access.ts";
 import type { ToolRules } from "../auth/principal.ts";
 
@@ -15,6 +15,8 @@ export interface CommandAuthor {
   readonly isAdmin: boolean;
   /** The credential, as records name it: `token:k3x9…`. Undefined where nobody is asked who they are. */
   readonly actor?: string | undefined;
+  /** The agents they may start, and consent for; all when absent. */
+  readonly agents?: readonly string[] | undefined;
   /** What their runs may do with tools. */
   readonly tools?: ToolRules | undefined;
   /** Asked before a run is begun that was not asked for before. Throws why not. */
@@ -27,6 +29,14 @@ export const LOCAL_AUTHOR: CommandAuthor = { owner: LOCAL_OWNER, isAdmin: true }
 /** Whether they may know of a session that is there. */
 export function mayTouch({ owner, isAdmin }: CommandAuthor, info: SessionInfo): boolean {
   return isAdmin || info.owner === owner;
+}
+
+/** Throws `forbidden`. An agent without a name is nobody's in particular. */
+export function assertAgent({ agents }: Pick<CommandAuthor, "agents">, agent: string | undefined): void {
+  if (agents === undefined || agent === undefined || agents.includes(agent)) return;
+  throw new LoomError("forbidden", `this credential may not start the agent "${agent.slice(0, 100)}", nor answer it`, {
+    agent,
+  });
 }
 
 /** Throws `unknown_session` where there is none, and where it is another's: nobody can tell which. */

@@ -11,11 +11,12 @@ export function commandsFor(core: Pick<ServerCore, "commands" | "access">, asker
 /** Who makes and touches sessions. */
 export function authorOf({ access }: Pick<ServerCore, "access">, asker: Asker): CommandAuthor {
   if (access.isOpen) return LOCAL_AUTHOR;
-  const { id, owner, scopes, tools } = asker.principal;
+  const { id, owner, scopes, agents, tools } = asker.principal;
   return {
     owner,
     isAdmin: scopes.has("admin"),
     actor: id,
+    agents,
     tools,
     admitRun: (run) => access.admitRun(asker, run),
   };
