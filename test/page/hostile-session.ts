@@ -30,11 +30,10 @@ export async function writeHostileSession(
     message: texts.join("\n"),
     agent: some,
     request_id: some,
-    attachments: texts.flatMap((text) => [
-      { blob_id: "0".repeat(64), name: text, media_type: "text/plain", bytes: 5 },
-      { blob_id: text, name: `${text}.png`, media_type: "image/png", bytes: 5 },
-      { blob_id: "f".repeat(64), name: text, media_type: text, bytes: 5 },
-    ]),
+    attachments: texts.flatMap((text, index) => {
+      const kinds = attach(text);
+      return isMixed ? kinds.slice(index % 3, (index % 3) + 1) : kinds;
+    }),
   });
   if (isMixed) {
     for (let round = 0, at = 0; round < MIXED_ROUNDS; round++)
@@ -129,6 +128,15 @@ export async function writeHostileQuestion(log: Log, session: string, texts: rea
     { type: "tool_progress", call_id: "c", name: some, progress: 40, message: texts.join("\n") },
   );
   await writer.flush();
+}
+
+/** No more than fifty of a message are shown. */
+function attach(text: string) {
+  return [
+    { blob_id: "0".repeat(64), name: text, media_type: "text/plain", bytes: 5 },
+    { blob_id: text, name: `${text}.png`, media_type: "image/png", bytes: 5 },
+    { blob_id: "f".repeat(64), name: text, media_type: text, bytes: 5 },
+  ];
 }
 
 /** `next` is asked for each field. */
