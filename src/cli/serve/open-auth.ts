@@ -46,7 +46,7 @@ function decide(
   if (!isAsked) {
     if (isPublic && !allowPublic) throw refuseOpen(values, create);
     found?.close();
-    return { options: undefined, warnings: isPublic ? [] : warnOfProxy(values), close: () => undefined };
+    return { options: undefined, warnings: isPublic ? [warnOfAll(host)] : warnOfProxy(values), close: () => undefined };
   }
   const hasGood = found?.listTokens().some((token) => isLive(token, Date.now())) === true;
   const isReachable = jwt !== undefined || hasGood;
@@ -70,6 +70,10 @@ function refuseOpen({ auth, host }: Settings, create: string): CliError {
     `host: others can reach ${host}, and whoever does could use these agents and their tools: ${why}`,
     `make a token with \`${auth === "off" ? `${create}\` and leave \`auth\` out` : `${create}\``}, and start it again; or add \`--allow-public\` if everybody is meant`,
   );
+}
+
+function warnOfAll(host: string): string {
+  return `auth: nobody is asked who they are: whoever reaches ${host} can use these agents and their tools`;
 }
 
 /** A name for others, or a proxy, is no other address: but whoever sets it expects others. */

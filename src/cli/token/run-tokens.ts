@@ -33,6 +33,11 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
     }
     await terminal.write(`${secret}\n`);
     terminal.warn(describeToken(info, now));
+    const others = credentials.listTokens().filter(({ owner, name }) => owner === info.owner && name !== info.name);
+    if (wanted.owner === undefined && others.some((token) => isLive(token, now)))
+      terminal.warn(
+        `it sees the same sessions as the other tokens of the owner \`${info.owner}\`; --owner NAME keeps people apart`,
+      );
     terminal.warn(
       "keep it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or sign in on the page with it",
     );
