@@ -1,4 +1,5 @@
 // What somebody has written is not lost: not by a line that breaks, a reload, a refusal, or another session in between.
+import type { JSHandle } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
 import { findAnswer, findRun, lookAt, readEvents, readSession, say, waitForEnd } from "./journey.ts";
@@ -41,6 +42,53 @@ describe.skipIf(!hasChromium)("what is written on the page (skipped where there 
     await findRun(page).getByText("notes.txt", { exact: true }).waitFor();
     const runs = (await readEvents(stage, readSession(page))).filter(({ type }) => type === "run_start");
     expect(runs).toHaveLength(2);
+    await context.close();
+  });
+
+  it("comes with files that are pasted and dropped, and is not sent without one that did not go up", async () => {
+    const { page, context } = await lookAt(stage);
+    const box = page.getByRole("textbox", { name: "Message", exact: true });
+    await box.waitFor();
+    const carry = (name: string): Promise<JSHandle<DataTransfer>> =>
+      page.evaluateHandle((given) => {
+        const carried = new DataTransfer();
+        carried.items.add(new File(["The meeting is on Friday."], given, { type: "text/plain" }));
+        return carried;
+      }, name);
+    const pasted = await carry("pasted.txt");
+    await box.evaluate(
+      (element, clipboardData) =>
+        element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true })),
+      pasted,
+    );
+    await page.getByRole("button", { name: "Remove pasted.txt" }).waitFor();
+    await page.getByRole("progressbar").waitFor({ state: "detached" });
+
+    await page.route("**/blobs*", (route) => route.abort());
+    const dropped = { dataTransfer: await carry("dropped.txt") };
+    const main = page.getByRole("main");
+    await main.dispatchEvent("dragover", dropped);
+    await page.getByText("Drop files to attach them").waitFor();
+    await main.dispatchEvent("drop", dropped);
+    await page.getByText("Drop files to attach them").waitFor({ state: "detached" });
+    const again = page.getByRole("button", { name: "Try again: dropped.txt" });
+    await again.waitFor();
+    await say(page, "What is in them?");
+    const notice = page.getByText("This did not go up: dropped.txt. Try it again or remove it, then send.");
+    await notice.waitFor();
+    const send = page.getByRole("button", { name: "Send", exact: true });
+    expect(await send.getAttribute("title")).toBe("A file did not go up: try it again or remove it first");
+    expect(await box.inputValue()).toBe("What is in them?");
+    expect(await page.getByRole("article").count()).toBe(0);
+
+    await page.unroute("**/blobs*");
+    await again.click();
+    await page.getByRole("progressbar").waitFor({ state: "detached" });
+    await send.click();
+    await waitForEnd(page);
+    await notice.waitFor({ state: "detached" });
+    const files = findRun(page).getByRole("list", { name: "Attachments" });
+    for (const name of ["pasted.txt", "dropped.txt"]) await files.getByText(name, { exact: true }).waitFor();
     await context.close();
   });
 

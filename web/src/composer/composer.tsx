@@ -50,8 +50,9 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
   const picker = useRef<HTMLInputElement>(null);
   const isLive = liveRun !== undefined;
   const isUploading = draft.attachments.some(({ blob, error }) => blob === undefined && error === undefined);
-  const hasFile = draft.attachments.some(({ blob }) => blob !== undefined);
-  const isReady = !isUploading && (draft.text.trim() !== "" || hasFile);
+  const hasFailed = draft.attachments.some(({ error }) => error !== undefined);
+  // Also where one did not go up: whoever presses is told why nothing is sent.
+  const isReady = !isUploading && (draft.text.trim() !== "" || draft.attachments.length > 0);
   const isBusy = isLive || waiting.some(({ status }) => status === "queued");
   const sendLabel = isBusy ? words.queue : words.send;
   return (
@@ -101,7 +102,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
                 icon="send"
                 look="primary"
                 disabled={!isReady}
-                title={isBusy ? words.queueHint : undefined}
+                title={hasFailed ? words.failedHint : isBusy ? words.queueHint : undefined}
               >
                 {sendLabel}
               </Button>

@@ -45,17 +45,27 @@ describe("a message", () => {
     expect(kit.asked).toEqual([]);
   });
 
-  it("goes with the files that arrived, also without a word", () => {
+  it("goes with its files, also without a word, and not while one of them did not go up", () => {
     const { kit, effects } = setUp();
-    const blob = { blob_id: "b", url: "/b", media_type: "text/plain", name: "a.txt", bytes: 1, created_at: 0 };
+    // The same bytes came up before, under another name.
+    const blob = { blob_id: "b", url: "/b", media_type: "text/plain", name: "old.txt", bytes: 1, created_at: 0 };
     const file = { id: "f", name: "a.txt", bytes: 1, mediaType: "", progress: 100 };
     const files = [
       { ...file, blob },
-      { ...file, id: "g", error: "too large" },
+      { ...file, id: "g", name: "large.txt", error: "too large" },
     ];
     kit.store.dispatch({ type: "attachments/added", session: "", files });
+    const { drafts } = kit.store.getSnapshot().composing;
+    effects.sendDraft();
+    expect(kit.asked).toEqual([]);
+    expect(kit.store.getSnapshot().notices).toMatchObject([
+      { task: "send", code: "failed_file", message: "large.txt" },
+    ]);
+    expect(kit.store.getSnapshot().composing.drafts).toBe(drafts);
+    kit.store.dispatch({ type: "attachment/removed", session: "", id: "g" });
     effects.sendDraft();
     expect(kit.asked[0]?.[2]).toMatchObject({ message: "", attachments: [{ blob_id: "b", name: "a.txt" }] });
+    expect(kit.store.getSnapshot().notices).toEqual([]);
   });
 
   it("waits where another run is going", async () => {

@@ -11,7 +11,7 @@ import type { PageState, Task } from "../store/page-state.ts";
 import { attempt, type Kit } from "./kit.ts";
 
 export interface MessageEffects {
-  /** What stands in the composer of the session that is shown. */
+  /** What stands in the composer of the session that is shown; whole, or not at all. */
   sendDraft(): void;
   /** To the session that is shown, answered by this way of working. */
   sendPrompt(text: string, choice: string): void;
@@ -32,6 +32,8 @@ export interface MessageEffects {
 /** A run that has begun is seen within this; if not, it is the stream that has trouble, and says so. */
 const SEEN_MS = 3000;
 
+/** The page has words of its own for it; the message names the files. */
+const FAILED_FILE = "failed_file";
 const NO_SESSION: CommandOutcome = { kind: "refused", code: "unknown_session", message: "no session is open" };
 
 export function createMessageEffects(kit: Kit): MessageEffects {
@@ -89,11 +91,20 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       const state = store.getSnapshot();
       const { current: session } = state.sessions;
       const draft = findDraft(state.composing, session);
-      const blobs = draft.attachments.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
-      // What is still going up would be lost.
-      if (blobs.length < draft.attachments.filter(({ error }) => error === undefined).length) return;
-      if (draft.text.trim() === "" && blobs.length === 0) return;
-      const files = blobs.map(({ blob_id, name }) => ({ blob_id, ...(name === undefined ? {} : { name }) }));
+      // What did not go up, or is still going up, would be lost.
+      const failed = draft.attachments.flatMap(({ name, error }) => (error === undefined ? [] : [name]));
+      if (failed.length > 0) {
+        store.dispatch({ type: "notice/raised", task: "send", code: FAILED_FILE, message: failed.join(", ") });
+        return;
+      }
+      // By the name it has here: to the server, the same bytes under two names are one.
+      const files = draft.attachments.flatMap(({ name, blob }) =>
+        blob === undefined ? [] : [{ blob_id: blob.blob_id, ...(name === "" ? {} : { name }) }],
+      );
+      if (files.length < draft.attachments.length) return;
+      if (draft.text.trim() === "" && files.length === 0) return;
+      // What was said of it is no longer so.
+      for (const { id, code } of state.notices) if (code === FAILED_FILE) store.dispatch({ type: "notice/closed", id });
       const made = session ?? kit.createId();
       if (session === undefined) store.dispatch({ type: "draft/moved", from: "", to: made });
       send(made, { text: draft.text, files, ...nameAgent(state) }, { clearsDraft: true });

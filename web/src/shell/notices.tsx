@@ -13,22 +13,30 @@ export function Notices(): ReactNode {
   const notices = usePageState(selectNotices);
   return (
     <div className="page-notices" role="region" aria-label={words.notices} aria-live="assertive">
-      {notices.map(({ id, task, code, message, reference }) => (
-        <div key={id} className="page-notice">
-          <Icon name="alert" />
-          <div className="page-notice-text">
-            <strong>{words.task(task)}</strong>
-            <span>{code === "too_many" ? words.tooMany(message) : message}</span>
-            {code === "too_many" ? null : (
-              <span className="page-notice-code">
-                <code>{code}</code>
-                {reference === undefined ? null : <code title={words.reference}>{reference}</code>}
-              </span>
-            )}
+      {notices.map(({ id, task, code, message, reference }) => {
+        const own =
+          code === "too_many" ? words.tooMany(message) : code === "failed_file" ? words.failedFile(message) : undefined;
+        return (
+          <div key={id} className="page-notice">
+            <Icon name="alert" />
+            <div className="page-notice-text">
+              <strong>{words.task(task)}</strong>
+              <span>{own ?? message}</span>
+              {own !== undefined ? null : (
+                <span className="page-notice-code">
+                  <code>{code}</code>
+                  {reference === undefined ? null : <code title={words.reference}>{reference}</code>}
+                </span>
+              )}
+            </div>
+            <IconButton
+              icon="close"
+              label={words.dismiss}
+              onClick={() => page.dispatch({ type: "notice/closed", id })}
+            />
           </div>
-          <IconButton icon="close" label={words.dismiss} onClick={() => page.dispatch({ type: "notice/closed", id })} />
-        </div>
-      ))}
+        );
+      })}
     </div>
   );
 }
