@@ -98,6 +98,24 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped where there is
     await waitForEnd(page, "zh");
     await page.getByRole("button", { name: "检查器" }).click();
     const inspector = page.getByRole("region", { name: "运行检查器" });
+    await inspector
+      .getByRole("option", { name: /^模型 offline , / })
+      .first()
+      .waitFor();
+    // Nothing of it lies beyond the edge.
+    const { x: left = 0, width = 0 } = (await inspector.boundingBox()) ?? {};
+    const ticks = inspector.locator(".page-inspector-timeline-tick");
+    const ends = await ticks.evaluateAll((all) => all.map((tick) => tick.getBoundingClientRect().right));
+    expect(ends.length).toBeGreaterThan(1);
+    expect(Math.max(...ends)).toBeLessThanOrEqual(left + width);
+    await inspector.getByRole("tab", { name: "词元" }).click();
+    const table = inspector.getByRole("region", { name: "词元" });
+    // So may models be called whose names are longer.
+    await table.getByRole("button", { name: "1 · offline", exact: true }).evaluate((name) => {
+      name.textContent = "1 · anthropic/claude-sonnet-4-20250514";
+    });
+    expect(await table.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+    await inspector.getByRole("tab", { name: "时间线" }).click();
     await inspector.getByRole("option", { name: /^工具 calculator/ }).click();
     await inspector.getByRole("tab", { name: "帧" }).click();
     const frame = inspector.getByRole("region", { name: "帧" });

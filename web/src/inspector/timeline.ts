@@ -4,6 +4,7 @@
  */
 import type { TurnView } from "loom-agent/client";
 import type { ElementPlace } from "loom-agent/react";
+import { nameModel } from "./name-model.ts";
 import type { RunIndex } from "./run-index.ts";
 
 export type TimelineStatus = "running" | "good" | "bad" | "stopped" | "waiting";
@@ -63,7 +64,7 @@ export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): Tim
     put(within(nodeKey), {
       key: `call:${i}`,
       kind: "call",
-      label: model ?? id,
+      label: model === undefined ? id : nameModel(model),
       ...span,
       status: NODE[status],
       frame,
@@ -111,12 +112,15 @@ export function findExtent(rows: readonly TimelineRow[], lastTime: number): numb
   return extent;
 }
 
+/** Of the axis. What is written at a time later than this would run over its end. */
+const LATEST = 0.7;
+
 /** Round times along an axis, at most so many. */
 export function makeTicks(extent: number, most: number): number[] {
   const rough = extent / most;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough) ?? power * 10;
-  return Array.from({ length: Math.floor(extent / step) + 1 }, (_, i) => i * step);
+  return Array.from({ length: Math.floor((extent * LATEST) / step) + 1 }, (_, i) => i * step);
 }
 
 const nodeRow = (key: string): string => `node:${key}`;

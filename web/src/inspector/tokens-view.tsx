@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import type { TurnView } from "loom-agent/client";
 import { Button, formatNumber, useUi, useWords } from "loom-agent/react";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
+import { nameModel } from "./name-model.ts";
 import type { RunRecording, UsageStep } from "./run-recording.ts";
 import { drawUsage } from "./draw-usage.ts";
 
@@ -98,7 +99,9 @@ export function TokensView({ recording, count, turn, usageCount, frame, onSelect
 }
 
 function nameCall({ callId }: UsageStep, models: ReadonlyMap<string, string | undefined>): string {
-  return callId === undefined ? "—" : (models.get(callId) ?? callId);
+  if (callId === undefined) return "—";
+  const model = models.get(callId);
+  return model === undefined ? callId : nameModel(model);
 }
 
 interface UsageDrawingProps {
