@@ -1,4 +1,7 @@
-/** What went wrong, for people first: the message, its code and where; details for those who look for the cause. */
+/**
+ * What went wrong, for people first: a sentence in their language, then what was said of it, its code and where; details
+ * for those who look for the cause.
+ */
 import { type ReactNode, useState } from "react";
 import type { ErrorPart } from "../../client/index.ts";
 import { useRunPlace } from "../conversation/run-context.ts";
@@ -11,10 +14,39 @@ import { cutHead } from "./cut-text.ts";
 import { JsonView } from "./json-view.tsx";
 import { ShortText } from "./log-box.tsx";
 
+/** Of the codes that runs end with. What comes with an error is in whatever language its writer chose. */
+const EN_LEADS: ReadonlyMap<string, string> = new Map([
+  ["model_failed", "The model failed."],
+  ["model_timeout", "The model took too long."],
+  ["model_stream_cut", "The answer of the model broke off."],
+  ["missing_key", "The key of the model is missing."],
+  ["prompt_too_large", "This is more than the model can read."],
+  ["tool_failed", "A tool failed."],
+  ["tool_timeout", "A tool took too long."],
+  ["approval_expired", "Nobody answered in time."],
+  ["iteration_limit", "The run took too many steps."],
+  ["step_limit", "The run took too many steps."],
+  ["interrupted", "The run was interrupted."],
+]);
+
+const ZH_LEADS: ReadonlyMap<string, string> = new Map([
+  ["model_failed", "模型出错了。"],
+  ["model_timeout", "模型超时了。"],
+  ["model_stream_cut", "模型的回答中断了。"],
+  ["missing_key", "缺少模型的密钥。"],
+  ["prompt_too_large", "内容超出了模型能读取的长度。"],
+  ["tool_failed", "工具出错了。"],
+  ["tool_timeout", "工具超时了。"],
+  ["approval_expired", "没有人及时答复。"],
+  ["iteration_limit", "运行的步骤过多。"],
+  ["step_limit", "运行的步骤过多。"],
+  ["interrupted", "运行被中断了。"],
+]);
+
 const WORDS = defineWords({
   en: {
     error: "Error",
-    noMessage: "Something went wrong.",
+    lead: (code = "") => EN_LEADS.get(code) ?? "Something went wrong.",
     validation: "Invalid input",
     execution: "Failed while running",
     timeout: "Took too long",
@@ -27,7 +59,7 @@ const WORDS = defineWords({
   },
   zh: {
     error: "错误",
-    noMessage: "出错了。",
+    lead: (code = "") => ZH_LEADS.get(code) ?? "出错了。",
     validation: "输入无效",
     execution: "执行失败",
     timeout: "超时",
@@ -68,7 +100,12 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
     <div className="loom-error" role={isNews ? "alert" : "group"} aria-label={words.error}>
       <Icon name="alert" />
       <div className="loom-error-body">
-        <p className="loom-error-message">{message === "" ? words.noMessage : <ShortText text={message} />}</p>
+        <p className="loom-error-lead">{words.lead(code)}</p>
+        {message === "" ? null : (
+          <p className="loom-error-message">
+            <ShortText text={message} />
+          </p>
+        )}
         {code === undefined && facts.length === 0 ? null : (
           <p className="loom-error-facts">
             {code === undefined ? null : <code>{cutHead(code, MAX_NAME)}</code>}

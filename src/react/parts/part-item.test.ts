@@ -230,6 +230,17 @@ describe("an error", () => {
     expect(render({ ...part, recoverable: false }, { actions, isLive: false })).not.toContain("Try again");
   });
 
+  it.each([
+    ["en", "model_failed", "The model failed.", "no model"],
+    ["zh", "model_failed", "模型出错了。", "no model"],
+    ["zh", "constructor", "出错了。", "no model"],
+    ["zh", undefined, "出错了。", ""],
+  ] as const)("begins in the language of the page: %s, %s", (language, code, lead, message) => {
+    const html = render({ type: "error", key: "k", message, ...(code === undefined ? {} : { code }) }, { language });
+    expect(html).toContain(`<p class="loom-error-lead">${lead}</p>`);
+    expect(html.split("loom-error-message")).toHaveLength(message === "" ? 1 : 2);
+  });
+
   it("says all there is: its kind, where, in which call, and that another try does not help", () => {
     const html = render({
       ...part,
