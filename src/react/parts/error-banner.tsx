@@ -46,7 +46,7 @@ const ZH_LEADS: ReadonlyMap<string, string> = new Map([
 const WORDS = defineWords({
   en: {
     error: "Error",
-    lead: (code = "") => EN_LEADS.get(code) ?? "Something went wrong.",
+    lead: (code: string) => EN_LEADS.get(code) ?? "Something went wrong.",
     validation: "Invalid input",
     execution: "Failed while running",
     timeout: "Took too long",
@@ -59,7 +59,7 @@ const WORDS = defineWords({
   },
   zh: {
     error: "错误",
-    lead: (code = "") => ZH_LEADS.get(code) ?? "出错了。",
+    lead: (code: string) => ZH_LEADS.get(code) ?? "出错了。",
     validation: "输入无效",
     execution: "执行失败",
     timeout: "超时",
@@ -100,7 +100,7 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
     <div className="loom-error" role={isNews ? "alert" : "group"} aria-label={words.error}>
       <Icon name="alert" />
       <div className="loom-error-body">
-        <p className="loom-error-lead">{words.lead(code)}</p>
+        <p className="loom-error-lead">{words.lead(code ?? "")}</p>
         {message === "" ? null : (
           <p className="loom-error-message">
             <ShortText text={message} />
