@@ -1,7 +1,7 @@
 /**
  * What goes wrong between a page and its server: a reload in the middle, another tab, a server that is killed and comes
- * back, no network for a while. The page tells what it knows all the while, never says anything twice or takes it back,
- * and ends as one that is opened afterwards.
+ * back, no network for a while, a stream that is cut or has a hole. The page tells what it knows all the while, never says
+ * anything twice or takes it back, and ends as one that is opened afterwards.
  */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,8 +13,8 @@ import { folder } from "../cli-run.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-stage.ts";
 import { PAGE_SAMPLES } from "../sampling.ts";
-import { putPage, Served } from "./served.ts";
-import { launchForPage, type Look, openLook } from "./stage.ts";
+import { meddle, putPage, Served } from "./served.ts";
+import { launchForPage, type Look, type LookOptions, openLook } from "./stage.ts";
 
 /** It thinks, calls three tools, shows a list and a chart, and answers. */
 const PLAN =
@@ -28,6 +28,9 @@ const PATIENCE_MS = 15_000;
 const OFFLINE_MS = 10_000;
 /** Longer than a stream may give no sign of life. */
 const SILENCE_MS = 60_000;
+
+/** Frames of a run that do not come, by their numbers. */
+const HOLE = { from: 10, to: 20 };
 
 /** Signs that something is waited for. */
 const GOING_ON = '.loom-spinner, [aria-busy="true"], progress:not([value]), .loom-stage, .page-waiting li';
@@ -80,6 +83,8 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
   let served: Served;
   /** The network before it. */
   let network: FaultProxy;
+  /** A conversation that is over: where it is, and what it says. */
+  let told = { path: "", text: "" };
   beforeAll(async () => {
     const port = await findPort(createRandom(9));
     network = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
@@ -94,9 +99,9 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
   });
 
   /** High enough that all of a conversation is there. */
-  async function look(path = "", url = served.url): Promise<Look> {
+  async function look(path = "", url = served.url, more?: LookOptions["prepare"]): Promise<Look> {
     const prepare = async (context: BrowserContext): Promise<void> => {
-      await Promise.all([putPage(context), context.addInitScript(watch)]);
+      await Promise.all([putPage(context), context.addInitScript(watch), more?.(context)]);
       // Time can be made to pass.
       if (url !== served.url) await context.clock.install();
     };
@@ -176,6 +181,61 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
     expect(one).toContain("8+20+12 = 40");
     for (const { complaints } of [first, second]) expect(complaints).toEqual([]);
     await expectSameEnd([first, second], one, two, path);
+    told = { path, text: one };
+  });
+
+  it("says that a gap is being repaired, and then has everything", async () => {
+    const { promise: isSeen, resolve: see } = Promise.withResolvers<void>();
+    const { page, context, complaints } = await look(told.path, served.url, (given) =>
+      meddle(given, async ({ socket, frames }) => {
+        // What is asked for beside the stream comes once it was said that it is asked for.
+        if (socket > 0) await isSeen;
+        return socket > 0 ? frames : frames.filter(({ event_id: id }) => id < HOLE.from || id >= HOLE.to);
+      }),
+    );
+    await page.locator('[data-stream="repairing"]').getByText("A gap is being repaired…").first().waitFor();
+    see();
+    expect(await settle(page, 1)).toBe(told.text);
+    const shown = await readShown(page);
+    expectSteady(shown);
+    expect(shown.words.indexOf("complete")).toBe(shown.words.length - 1);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("says that a part is missing where it cannot be had", async () => {
+    const { page, context, complaints } = await look(told.path, served.url, async (given) => {
+      await meddle(given, ({ frames }) => frames.filter(({ event_id: id }) => id < HOLE.from || id >= HOLE.to));
+      // Pauses are a matter of chance; these are short.
+      await given.addInitScript(() => void (Math.random = () => 0.01));
+    });
+    await page.locator('[data-stream="gap"]').getByText("A part is missing").first().waitFor();
+    const { words } = await readShown(page);
+    expect(words).toContain("repairing");
+    expect(words).not.toContain("complete");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("does not take a stream that is cut for a whole one", async () => {
+    let isCut = true;
+    const { page, context, complaints } = await look(told.path, served.url, (given) =>
+      meddle(given, ({ frames, cut }) => {
+        const left = isCut ? frames.filter(({ event_id: id }) => id < HOLE.to) : frames;
+        if (left.length < frames.length) cut();
+        return left;
+      }),
+    );
+    await page.locator('[data-stream="reconnecting"]').getByText("Reconnecting…").first().waitFor();
+    await answerOf(page).waitFor();
+    expect(await page.locator(".loom-run-footer").count()).toBe(0);
+    isCut = false;
+    expect(await settle(page, 1)).toBe(told.text);
+    const shown = await readShown(page);
+    expectSteady(shown);
+    expect(shown.words.indexOf("complete")).toBe(shown.words.length - 1);
+    expect(complaints).toEqual([]);
+    await context.close();
   });
 
   it("goes on with a server that was killed, and says what was said meanwhile, once", async () => {

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { BrowserContext } from "playwright-core";
+import type { FramesControl } from "../../src/protocol/index.ts";
 import { createPage } from "../../src/server/index.ts";
 import { COMMAND, environment } from "../cli-run.ts";
 import { buildPage } from "./build-page.ts";
@@ -58,5 +59,48 @@ export async function putPage(context: BrowserContext): Promise<void> {
     const answer = await page(new Request(route.request().url()));
     const headers = Object.fromEntries(answer.headers);
     await route.fulfill({ status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) });
+  });
+}
+
+/** Frames that the server sends down a socket of the page, before it has them. */
+interface Passing {
+  /** The sockets of the page are counted from 0. */
+  readonly socket: number;
+  readonly frames: readonly { readonly event_id: number }[];
+  /** After what is given of these, the socket is closed. */
+  cut(): void;
+}
+
+/** Stands between the page and its server: `pass` gives what the page gets. All else passes as it is. */
+export async function meddle(
+  context: BrowserContext,
+  pass: (passing: Passing) => Passing["frames"] | Promise<Passing["frames"]>,
+): Promise<void> {
+  let count = 0;
+  await context.routeWebSocket(/\/v1\/ws$/, (page) => {
+    const socket = count++;
+    let work = Promise.resolve();
+    const give = async (text: string): Promise<void> => {
+      const { frames, cursor, ...rest } = JSON.parse(text) as Partial<FramesControl>;
+      if (frames === undefined || cursor === undefined) {
+        page.send(text);
+        return;
+      }
+      let isCut = false;
+      const left = await pass({
+        socket,
+        frames: frames.map((frame) => JSON.parse(frame) as Passing["frames"][number]),
+        cut: () => (isCut = true),
+      });
+      const last = left.at(-1);
+      if (last !== undefined) {
+        // Whoever was cut off goes on after the last that came.
+        const place = isCut ? cursor.replace(/[^.]+$/, String(last.event_id)) : cursor;
+        const texts = left.map((frame) => JSON.stringify(frame));
+        page.send(JSON.stringify({ ...rest, frames: texts, cursor: place }));
+      }
+      if (isCut) await page.close();
+    };
+    page.connectToServer().onMessage((text) => (work = work.then(() => give(String(text)))));
   });
 }
