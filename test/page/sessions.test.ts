@@ -151,6 +151,25 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await context.close();
   });
 
+  it.each([
+    ["en", "Keyboard shortcuts", "In the message box: a new line Shift Enter"],
+    ["zh", "键盘快捷键", "在消息框中：换行 Shift Enter"],
+  ] as const)("lists its keys, also while a message is written: %s", async (language, title, line) => {
+    const { page, context, complaints } = await lookAt(stage, { language, ...PHONE });
+    const box = page.getByRole("textbox", { name: language === "zh" ? "消息" : "Message", exact: true });
+    await expect.poll(() => box.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.press("?");
+    expect(await box.inputValue()).toBe("?");
+    await page.keyboard.press("Alt+/");
+    const rows = page.getByRole("dialog", { name: title }).locator("dl > div");
+    const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
+    expect(texts).toContain(line);
+    for (const keys of ["Alt /", "?", "Ctrl Enter", "↑ ↓ ← →", "+ − 0"])
+      expect(texts.filter((text) => text.endsWith(` ${keys}`))).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("keeps the language and the colours somebody chose", async () => {
     const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "light" });
     const ground = (shown: Page): Promise<number> =>
