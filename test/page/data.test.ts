@@ -98,6 +98,9 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
     // Only what can be seen is there.
     expect(await rows.count()).toBeLessThan(60);
 
+    // More than is written at a stretch.
+    await figure.getByRole("button", { name: "Copy as CSV" }).click();
+    await figure.getByRole("button", { name: "Copied" }).waitFor();
     const download = page.waitForEvent("download");
     await figure.getByRole("button", { name: "Save as CSV" }).click();
     const file = await download;

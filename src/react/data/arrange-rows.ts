@@ -7,6 +7,7 @@
  */
 import type { Json } from "../../protocol/index.ts";
 import { readNumber, type Table, writeCell } from "./read-table.ts";
+import type { Steps } from "./run-in-slices.ts";
 
 export type SortDirection = "ascending" | "descending";
 
@@ -20,8 +21,8 @@ export interface RowWish {
   readonly sorting: Sorting | undefined;
 }
 
-/** Each step takes a millisecond or less; the last one gives the rows by their numbers. */
-export type RowSteps = Generator<undefined, Uint32Array, undefined>;
+/** The last step gives the rows by their numbers. */
+export type RowSteps = Steps<Uint32Array>;
 export type RowArranger = (wish: RowWish) => RowSteps;
 
 /** A run this long is sorted in one step, and merges pause as often. */
@@ -79,11 +80,7 @@ function readRowText(table: Table, row: number): string {
 type Comparison = (one: number, other: number) => number;
 
 /** Numbers before texts before nothing. Each cell is looked at once, here. */
-function* createComparison(
-  table: Table,
-  { column, direction }: Sorting,
-  collator: Intl.Collator,
-): Generator<undefined, Comparison, undefined> {
+function* createComparison(table: Table, { column, direction }: Sorting, collator: Intl.Collator): Steps<Comparison> {
   const isNumeric = table.columns[column]?.kind === "number";
   const ranks = new Uint8Array(table.rowCount);
   const numbers = new Float64Array(table.rowCount);
@@ -133,13 +130,7 @@ function* mergeSort(rows: Uint32Array, compare: Comparison): RowSteps {
   return from;
 }
 
-function* merge(
-  from: Uint32Array,
-  to: Uint32Array,
-  start: number,
-  run: number,
-  compare: Comparison,
-): Generator<undefined, void, undefined> {
+function* merge(from: Uint32Array, to: Uint32Array, start: number, run: number, compare: Comparison): Steps<void> {
   const middle = Math.min(start + run, from.length);
   const end = Math.min(start + 2 * run, from.length);
   let left = start;

@@ -1,6 +1,7 @@
 /**
  * A table to look through: ordered by any column, filtered, in pages or whole, copied or saved as CSV. Whatever its size,
- * only rows that can be seen exist, and no work on it holds the page.
+ * only rows that can be seen exist. It is read in one pass when it is first shown; ordering, filtering and writing grow
+ * with its rows, and are done in slices, between which the page goes on.
  */
 import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -15,6 +16,7 @@ import type { RowWish } from "./arrange-rows.ts";
 import { DataTree } from "./data-tree.tsx";
 import { readTable, type Table } from "./read-table.ts";
 import { remember } from "./remember.ts";
+import { makeInSlices } from "./run-in-slices.ts";
 import { saveText } from "./save-text.ts";
 import { TableGrid } from "./table-grid.tsx";
 import { TablePages } from "./table-pages.tsx";
@@ -87,6 +89,8 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
   const shown = useMemo(() => rows.subarray(first, first + pageSize), [rows, first, pageSize]);
   const say = (count: number): string => formatNumber(count, language);
   const name = table.name === undefined ? words.table : cutHead(table.name, MAX_NAME);
+  const writeRows = (): string | Promise<string> => makeInSlices(writeCsv(table, rows));
+  const save = async (): Promise<void> => saveText(`${name}.csv`, "text/csv", BYTE_ORDER_MARK + (await writeRows()));
   return (
     <figure className="loom-data-table" aria-busy={isBusy}>
       <figcaption className="loom-data-caption">
@@ -117,12 +121,8 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
             ? words.rows(say(rows.length))
             : words.found(say(rows.length), say(table.rowCount))}
         </output>
-        <CopyButton label={words.copy} getText={() => writeCsv(table, rows)} />
-        <IconButton
-          icon="download"
-          label={words.save}
-          onClick={() => saveText(`${name}.csv`, "text/csv", BYTE_ORDER_MARK + writeCsv(table, rows))}
-        />
+        <CopyButton label={words.copy} getText={writeRows} />
+        <IconButton icon="download" label={words.save} onClick={() => void save()} />
       </div>
       <TableGrid
         table={table}

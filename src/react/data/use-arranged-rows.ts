@@ -3,11 +3,9 @@
  * types or scrolls meanwhile is not held up.
  */
 import { useEffect, useMemo, useState } from "react";
-import { createRowArranger, listRows, type RowSteps, type RowWish } from "./arrange-rows.ts";
+import { createRowArranger, listRows, type RowWish } from "./arrange-rows.ts";
 import type { Table } from "./read-table.ts";
-
-/** Work at a stretch; a frame has 16. */
-const SLICE_MS = 8;
+import { runInSlices } from "./run-in-slices.ts";
 
 export interface ArrangedRows {
   readonly rows: Uint32Array;
@@ -26,20 +24,4 @@ export function useArrangedRows(table: Table, { filter, sorting }: RowWish, loca
     rows: found.table === table ? found.rows : given,
     isBusy: found.table !== table || found.filter !== filter || found.sorting !== sorting,
   };
-}
-
-/** Returns what stops it. */
-function runInSlices(steps: RowSteps, onDone: (rows: Uint32Array) => void): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const work = (): void => {
-    const end = performance.now() + SLICE_MS;
-    do {
-      const step = steps.next();
-      if (step.done === true) return onDone(step.value);
-    } while (performance.now() < end);
-    timer = setTimeout(work, 0);
-    return undefined;
-  };
-  work();
-  return () => clearTimeout(timer);
 }

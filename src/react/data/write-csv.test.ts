@@ -1,12 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { listRows } from "./arrange-rows.ts";
 import { readTable } from "./read-table.ts";
-import { guardFormula, writeCsv } from "./write-csv.ts";
+import type { Steps } from "./run-in-slices.ts";
 import { cleanFileName } from "./save-text.ts";
+import { guardFormula, writeCsv } from "./write-csv.ts";
 
 function write(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = readTable({ columns, rows });
-  return table === undefined ? "" : writeCsv(table, rows.keys());
+  return table === undefined ? "" : finish(writeCsv(table, listRows(rows.length)));
+}
+
+function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 /** RFC 4180, as plainly as it can be said. */
@@ -70,7 +79,29 @@ describe("CSV", () => {
       "",
     ]);
     const table = readTable({ columns: ["n"], rows: [[-5], [null], [true]] });
-    expect(table === undefined ? "" : writeCsv(table, [0, 1, 2])).toBe("n\r\n-5\r\n\r\ntrue\r\n");
+    expect(table === undefined ? "" : finish(writeCsv(table, listRows(3)))).toBe("n\r\n-5\r\n\r\ntrue\r\n");
+  });
+});
+
+describe("CSV of many rows", () => {
+  it("is written in small steps, each row once and in the order wanted", () => {
+    let cells = 0;
+    const getCell = (row: number): number => {
+      cells++;
+      return row;
+    };
+    const column = { title: "n", kind: "number" } as const;
+    const table = { columns: [column], rowCount: 10_000, omittedColumns: 0, getCell };
+    const rows = listRows(10_000).toReversed();
+    const steps = writeCsv(table, rows);
+    for (;;) {
+      const before = cells;
+      const step = steps.next();
+      expect(cells - before).toBeLessThan(1000);
+      if (step.done !== true) continue;
+      expect(step.value).toBe(`n\r\n${[...rows].join("\r\n")}\r\n`);
+      return;
+    }
   });
 });
 

@@ -1,17 +1,27 @@
 /**
- * A table as CSV (RFC 4180): commas, quotes where needed, CRLF. Rows are given by their numbers, in the order wanted.
+ * A table as CSV (RFC 4180): commas, quotes where needed, CRLF. Rows are given by their numbers, in the order wanted. It
+ * is written in steps, so that a large table does not hold the page.
  *
  * A text that a spreadsheet would take for a formula gets an apostrophe before it: who wrote the answer may not be who
  * opens the file, and a cell must stay a cell. Numbers stay as they are.
  */
 import type { Json } from "../../protocol/index.ts";
 import { readNumber, type Table, writeCell } from "./read-table.ts";
+import type { Steps } from "./run-in-slices.ts";
 
-export function writeCsv(table: Table, rows: Iterable<number>): string {
-  const lines = [table.columns.map(({ title }) => quote(guardFormula(title))).join(",")];
-  for (const row of rows)
-    lines.push(table.columns.map((_, column) => writeField(table.getCell(row, column))).join(","));
-  return `${lines.join("\r\n")}\r\n`;
+const STEP_ROWS = 256;
+
+export function* writeCsv(table: Table, rows: Uint32Array): Steps<string> {
+  const texts = [table.columns.map(({ title }) => quote(guardFormula(title))).join(",")];
+  for (let from = 0; from < rows.length; from += STEP_ROWS) {
+    const lines = Array.from(rows.subarray(from, from + STEP_ROWS), (row) =>
+      table.columns.map((_, column) => writeField(table.getCell(row, column))).join(","),
+    );
+    // Joined here and not by adding: all that was added is copied when it is first read, at one stretch.
+    texts.push(lines.join("\r\n"));
+    yield;
+  }
+  return `${texts.join("\r\n")}\r\n`;
 }
 
 function writeField(cell: Json): string {

@@ -10,8 +10,13 @@ const WORDS = defineWords({
 
 const SHOWN_MS = 1500;
 
-/** `getText` is asked when it is pressed: what is long is not made before. */
-export function CopyButton({ getText, label }: { readonly getText: () => string; readonly label?: string }): ReactNode {
+export interface CopyButtonProps {
+  /** Asked when it is pressed: what is long is not made before, and may take its time. */
+  readonly getText: () => string | Promise<string>;
+  readonly label?: string;
+}
+
+export function CopyButton({ getText, label }: CopyButtonProps): ReactNode {
   const words = useWords(WORDS);
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {
@@ -22,7 +27,7 @@ export function CopyButton({ getText, label }: { readonly getText: () => string;
   const copy = async (): Promise<void> => {
     try {
       // A page that came by plain HTTP from elsewhere has no clipboard at all.
-      await navigator.clipboard.writeText(getText());
+      await writeToClipboard(getText());
       setState("copied");
     } catch {
       setState("failed");
@@ -30,4 +35,11 @@ export function CopyButton({ getText, label }: { readonly getText: () => string;
   };
   const said = state === "idle" ? (label ?? words.copy) : words[state];
   return <IconButton icon={state === "copied" ? "check" : "copy"} label={said} onClick={() => void copy()} />;
+}
+
+/** Some browsers take only what is given them while the button is pressed: then the promise of it. */
+async function writeToClipboard(text: string | Promise<string>): Promise<void> {
+  if (typeof text === "string") return navigator.clipboard.writeText(text);
+  const blob = text.then((written) => new Blob([written], { type: "text/plain" }));
+  return navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
 }
