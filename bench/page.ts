@@ -1,7 +1,8 @@
 /**
  * What the page costs the browser: the main thread's time for a token in a conversation of 10 messages and of 10,000, the
- * time to open each, the frames while one scrolls through, and memory over a long answer. A real Chromium, the page as it
- * is built, a real server; both conversations take turns in one run. `--quick` takes fewer turns.
+ * time to open each, the frames while one scrolls through, memory over a long answer, and the longest task of a large
+ * table. A real Chromium, the page as it is built, a real server; both conversations take turns in one run. `--quick` takes
+ * fewer turns.
  */
 import type { CDPSession, Page } from "playwright-core";
 import { MemoryLog } from "../src/log/index.ts";
@@ -10,6 +11,7 @@ import { buildPage } from "../test/page/build-page.ts";
 import { LogWriter } from "../test/page/log-writer.ts";
 import { createServedAgents, launchForPage, openLook } from "../test/page/stage.ts";
 import { median, print, report, times } from "./measure.ts";
+import { measureTable } from "./page-table.ts";
 
 const isQuick = process.argv.includes("--quick");
 const ROUNDS = isQuick ? 5 : 15;
@@ -171,6 +173,9 @@ const grown = (await readHeap(small)) - heapBefore;
 print(
   `an answer of ${said - textBefore} more tokens: ${(grown / 1024).toFixed(0)} KB more memory, ${(grown / (said - textBefore)).toFixed(0)} bytes a token`,
 );
+
+for (const { page } of [small, large]) await page.context().close();
+isReached = (await measureTable(browser, server.url, log, ROUNDS)) && isReached;
 
 await browser.close();
 await server.close();
