@@ -5,7 +5,14 @@ import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { HeldModel } from "./held-model.ts";
 import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, say, waitForEnd } from "./journey.ts";
+import { LogWriter } from "./log-writer.ts";
 import { type PageStage, setPageStage } from "./stage.ts";
+
+/** A dot. */
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 
 describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no Chromium)", () => {
   const model = new HeldModel();
@@ -130,6 +137,41 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
       expect(complaints).toEqual([]);
       await context.close();
     }
+  });
+
+  it("shows images of the specifications by way of its server", async () => {
+    const writer = await new LogWriter(stage.log, "pictures").open();
+    writer.begin("run-1", { message: "Pictures" });
+    writer.put(
+      { type: "image", url: "https://example.com/a b.png", alt: "A hill" },
+      { type: "data", data_type: "image", data: { url: "https://example.com/sales-q3.png", alt: "Sales" } },
+    );
+    writer.end();
+    await writer.flush();
+    const asked: string[] = [];
+    const { page, context, complaints } = await lookAt(stage, {
+      path: "#/s/pictures",
+      // In place of the door, which would go out to fetch them.
+      prepare: (looking) =>
+        looking.route(/\/v1\/images/, (route) => {
+          asked.push(route.request().url().slice(stage.url.length));
+          return route.fulfill({ contentType: "image/png", body: PIXEL });
+        }),
+    });
+    for (const name of ["A hill", "Sales"]) {
+      const image = findAnswer(page).getByRole("button", { name: `View image: ${name}` });
+      const measure = (): Promise<number> =>
+        image.locator("img").evaluate((one) => (one as HTMLImageElement).naturalWidth);
+      await expect.poll(measure).toBe(1);
+    }
+    expect(asked.toSorted()).toEqual([
+      "/v1/images?url=https%3A%2F%2Fexample.com%2Fa%2520b.png",
+      "/v1/images?url=https%3A%2F%2Fexample.com%2Fsales-q3.png",
+    ]);
+    await page.getByRole("button", { name: "View image: Sales" }).click();
+    await page.getByRole("dialog", { name: "Sales" }).locator("img").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
   });
 
   it("draws a chart, and has its numbers", async () => {

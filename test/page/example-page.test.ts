@@ -13,6 +13,10 @@ import { packageRoot } from "../source-files.ts";
 import { LogWriter } from "./log-writer.ts";
 import { createServedAgents, launchForPage, openLook } from "./stage.ts";
 
+/** A dot. */
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="4"/></svg>';
+
 const source = join(packageRoot, "examples", "page");
 const read = (...path: string[]): string => readFileSync(join(...path), "utf8");
 
@@ -74,6 +78,39 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     await page.getByText("1 of 6").waitFor();
     await page.reload();
     await page.getByRole("checkbox", { name: "Release", checked: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("shows images, and asks the server only for those from elsewhere", async () => {
+    const [pixel, drawing] = [`data:image/png;base64,${PIXEL}`, `data:image/svg+xml;base64,${btoa(DRAWING)}`];
+    const answer = `![in a text](${pixel})`;
+    const writer = await new LogWriter(log, "images").open();
+    writer.begin("run-1", { message: "images" });
+    writer.put(
+      { type: "image", url: drawing, media_type: "image/svg+xml", alt: "drawn" },
+      { type: "image", url: pixel, media_type: "image/png", alt: "inline" },
+      { type: "image", url: "https://pics.example/a.png", alt: "from elsewhere" },
+      { type: "message_chunk", id: "think", content: answer },
+    );
+    writer.end({}, answer);
+    await writer.flush();
+    const asked: string[] = [];
+    const { page, context, complaints } = await openLook(browser, server.url, {
+      path: "#images",
+      // In place of the door, which would go out to fetch it.
+      prepare: (looking) =>
+        looking.route(/\/v1\/images/, (route) => {
+          asked.push(new URL(route.request().url()).searchParams.get("url") ?? "");
+          return route.fulfill({ contentType: "image/png", body: Buffer.from(PIXEL, "base64") });
+        }),
+    });
+    page.setDefaultTimeout(15_000);
+    const images = page.getByRole("feed").locator("img");
+    await expect.poll(() => images.count()).toBe(4);
+    for (const image of await images.all())
+      await expect.poll(() => image.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
+    expect(asked).toEqual(["https://pics.example/a.png"]);
     expect(complaints).toEqual([]);
     await context.close();
   });

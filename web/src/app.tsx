@@ -14,6 +14,8 @@ const selectLanguage = ({ settings }: PageState): PageState["settings"]["languag
 const selectAccess = ({ access }: PageState): AccessState => access;
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
 const findImage = (url: string): string | undefined => findImageAddress(url, document.baseURI);
+/** Whatever a frame calls a file, the address is one of a file. */
+const BLOB_ID = /^[\da-f]+$/;
 
 export function App({ page }: { readonly page: Page }): ReactNode {
   const language = useStore(page.store, selectLanguage);
@@ -21,7 +23,8 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   const access = useStore(page.store, selectAccess);
   const actions = useMemo(() => createActions(page, access), [page, access]);
   const findBlob = useCallback(
-    (id: string): string => `./v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${encodeURIComponent(id)}`,
+    (id: string): string | undefined =>
+      BLOB_ID.test(id) ? `./v1/sessions/${encodeURIComponent(session ?? "")}/blobs/${id}` : undefined,
     [session],
   );
   return (

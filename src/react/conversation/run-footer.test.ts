@@ -109,7 +109,7 @@ describe("what the user said", () => {
     ];
     const html = renderUser(
       { attachments },
-      { blobUrl: (id) => `/blobs/${id}`, imageUrl: (url) => (url.startsWith("/blobs/") ? url : undefined) },
+      { blobUrl: (id) => `/blobs/${id}`, imageUrl: (url) => `/proxy?url=${url}` },
     );
     expect(html.match(/<img/g)).toHaveLength(1);
     expect(html).toContain('src="/blobs/a"');

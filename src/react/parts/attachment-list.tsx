@@ -40,7 +40,7 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
           // The same file may be there twice, and the list never changes.
           <li key={index}>
             {address !== undefined && isPixelType(media_type) ? (
-              <ImageItem url={address} alt={title} size="thumbnail" />
+              <ImageItem url={address} alt={title} isOwn size="thumbnail" />
             ) : (
               <AttachedFile title={title} size={formatBytes(bytes, ui.language)} address={address} />
             )}

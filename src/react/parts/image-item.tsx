@@ -7,6 +7,7 @@ import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { cutHead } from "./cut-text.ts";
+import { findImageSource } from "../text/find-image-source.ts";
 import { ImageViewer } from "./image-viewer.tsx";
 
 const WORDS = defineWords({
@@ -31,13 +32,16 @@ export interface ImageItemProps {
   /** As the sender wrote it. */
   readonly url: string;
   readonly alt?: string | undefined;
+  /** The page itself gave the address: nobody needs to be asked where to load it from. */
+  readonly isOwn?: boolean;
   /** `thumbnail` is small and has its description for those who cannot see it only. */
   readonly size?: "part" | "thumbnail";
 }
 
-export function ImageItem({ url, alt = "", size = "part" }: ImageItemProps): ReactNode {
+export function ImageItem({ url, alt = "", isOwn = false, size = "part" }: ImageItemProps): ReactNode {
   const words = useWords(WORDS);
-  const source = useUi().imageUrl(url);
+  const ui = useUi();
+  const source = isOwn ? url : findImageSource(url, ui);
   const [failed, setFailed] = useState<string>();
   const [isViewed, setViewed] = useState(false);
   const caption = cutHead(alt, MAX_ALT);

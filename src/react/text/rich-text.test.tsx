@@ -88,12 +88,17 @@ describe("Markdown", () => {
     expect(show("![a cat](https://x.example/a.png)")).toContain("a cat <small>(image not shown)</small>");
     const shown = renderToStaticMarkup(
       <UiProvider imageUrl={(url) => `/proxy?url=${encodeURIComponent(url)}`}>
-        <RichText text="![a](https://x.example/a.png) ![b](/b.png)" format="markdown" isComplete />
+        <RichText
+          text="![a](https://x.example/a.png) ![b](/b.png) ![c](data:image/png;base64,iVBORw0=)"
+          format="markdown"
+          isComplete
+        />
       </UiProvider>,
     );
     expect(shown).toContain('src="/proxy?url=https%3A%2F%2Fx.example%2Fa.png"');
     expect(shown).toContain('loading="lazy"');
-    expect(shown.match(/<img/g)).toHaveLength(1);
+    expect(shown).toContain('src="data:image/png;base64,iVBORw0="');
+    expect(shown.match(/<img/g)).toHaveLength(2);
   });
 
   it("shows what is nested too deep as it was written", () => {

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
+import { findImageSource } from "./find-image-source.ts";
 import { judgeImage } from "./judge-link.ts";
 import { TEXT_WORDS } from "./text-words.ts";
 
@@ -18,7 +19,7 @@ export function TextImage({ url, alt, title }: TextImageProps): ReactNode {
   const ui = useUi();
   const [failed, setFailed] = useState<string>();
   const address = judgeImage(url);
-  const source = address === undefined ? undefined : ui.imageUrl(address);
+  const source = address === undefined ? undefined : findImageSource(address, ui);
   if (source === undefined || failed === source) {
     return (
       <span className="loom-text-no-image">

@@ -76,7 +76,7 @@ export interface Ui {
   readonly language: Language;
   readonly actions: UiActions;
   readonly plugins: UiPlugins;
-  /** Where an image is fetched from instead: the server's proxy. Undefined: it is not shown. */
+  /** Where an image from elsewhere is fetched instead: the server's proxy. Undefined: it is not shown. */
   imageUrl(url: string): string | undefined;
   /** Where a file of the session is, as a message names it. Without it files are shown by their names alone. */
   blobUrl?(blobId: string): string | undefined;
@@ -93,7 +93,7 @@ const PLAIN: Ui = {
   actions: {},
   plugins: {},
   // Without a proxy nothing is fetched from elsewhere: whoever writes the answer must not learn who reads it.
-  imageUrl: (url) => (/^data:image\/(?:png|jpeg|gif|webp|avif);/i.test(url) ? url : undefined),
+  imageUrl: () => undefined,
 };
 
 const UiContext = createContext<Ui>(PLAIN);

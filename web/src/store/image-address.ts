@@ -1,16 +1,11 @@
 /**
- * Where the page may load an image from: its own server, by its proxy for what lies elsewhere, or the text itself. It
- * holds whoever wrote the address: a model, a tool, a document.
+ * Where the page may load an image from: its own server, by its proxy for what lies elsewhere. It holds whoever wrote the
+ * address: a model, a tool, a document.
  */
-import { isPlainSvg } from "./is-plain-svg.ts";
-
-const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\da-z+/=\s]+$/i;
-const DRAWING = /^data:image\/svg\+xml;base64,([\da-z+/=]+)$/i;
 const MAX_ADDRESS = 8192;
 
 /** Undefined: it is not shown. `base` is the page's own address. */
 export function findImageAddress(url: string, base: string): string | undefined {
-  if (url.startsWith("data:")) return PICTURE.test(url) || isDrawing(url) ? url : undefined;
   if (url.length > MAX_ADDRESS) return undefined;
   const page = new URL(base);
   const found = parse(url, base);
@@ -24,15 +19,6 @@ export function findImageAddress(url: string, base: string): string | undefined 
     return isBlob ? found.pathname : undefined;
   }
   return found.protocol === "https:" ? `./v1/images?url=${encodeURIComponent(found.href)}` : undefined;
-}
-
-function isDrawing(url: string): boolean {
-  const text = DRAWING.exec(url)?.[1];
-  try {
-    return text !== undefined && isPlainSvg(atob(text));
-  } catch {
-    return false;
-  }
 }
 
 function parse(url: string, base: string): URL | undefined {

@@ -48,21 +48,11 @@ describe("the address of an image", () => {
     expect(at(`/v1/sessions/demo/blobs/${blob}`, "http://127.0.0.1:1/")).toBe(`/v1/sessions/demo/blobs/${blob}`);
   });
 
-  it("may be the picture itself", () => {
-    expect(at("data:image/png;base64,iVBORw0=")).toBe("data:image/png;base64,iVBORw0=");
-    const drawing = `data:image/svg+xml;base64,${btoa("<svg><g/></svg>")}`;
-    expect(at(drawing)).toBe(drawing);
-  });
-
   it.each([
     "http://pics.example/a.png",
     "javascript:alert(1)",
     "java\nscript:alert(1)",
-    `data:image/svg+xml;base64,${btoa("<svg><use/></svg>")}`,
-    "data:image/svg+xml;base64,A",
-    "data:image/svg+xml,<svg><g/></svg>",
-    "data:text/html;base64,PHN2Zz4=",
-    "data:image/png,<svg>",
+    "data:image/png;base64,iVBORw0=",
     "blob:https://loom.example/1",
     "file:///etc/passwd",
     "https://user:secret@pics.example/a.png",
