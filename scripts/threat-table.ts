@@ -1,6 +1,6 @@
 /**
- * Prints, at the end of a test run that tried threats, how often each was tried and how often it came through. A run of
- * all files that do fails where a threat of the list was not tried at all.
+ * Prints, at the end of a test run that tried threats, how often each was tried and how often it came through, and which
+ * were not tried because their tests were skipped. A run of all files that do fails where a threat of the list has no test.
  */
 import { globSync } from "node:fs";
 import { join } from "node:path";
@@ -23,9 +23,10 @@ export function createThreatTable(): Reporter {
       vitest = given;
     },
     onTestRunEnd: (modules) => {
-      const counts = countThreats(listTests(modules));
+      const isNamed = vitest?.config.testNamePattern !== undefined;
+      const counts = countThreats(listTests(modules), { withSkipped: !isNamed });
       if (counts.size === 0) return;
-      const isWhole = vitest?.config.testNamePattern === undefined && hasAll(modules);
+      const isWhole = !isNamed && hasAll(modules);
       const missing = isWhole ? findUntried(counts) : [];
       console.log(`\n${formatThreats(counts)}\n`);
       if (missing.length === 0) return;
@@ -39,7 +40,17 @@ function* listTests(modules: readonly TestModule[]): Generator<TestCase> {
   for (const module of modules) yield* module.children.allTests();
 }
 
-function countThreats(tests: Iterable<TestCase>): ThreatCounts {
+/** What is asked of a test. */
+interface Told {
+  meta(): { readonly threat?: string; readonly tried?: number; readonly through?: number };
+  result(): { readonly state: ReturnType<TestCase["result"]>["state"] };
+}
+
+/** A threat whose tests were all skipped was tried 0 times; those that were left out by name are none of the run's. */
+export function countThreats(
+  tests: Iterable<Told>,
+  { withSkipped = true }: { readonly withSkipped?: boolean } = {},
+): ThreatCounts {
   const counts = new Map<string, ThreatCount>();
   for (const test of tests) {
     const { threat, tried = 1, through = 0 } = test.meta();
@@ -48,7 +59,7 @@ function countThreats(tests: Iterable<TestCase>): ThreatCounts {
     const earlier = counts.get(threat) ?? { tried: 0, through: 0 };
     // What cannot be tried on this machine, where there is no browser say, has a test all the same.
     if (state === "skipped" || state === "pending") {
-      counts.set(threat, earlier);
+      if (withSkipped) counts.set(threat, earlier);
       continue;
     }
     const failed = state === "failed" ? Math.max(through, 1) : through;
@@ -67,16 +78,22 @@ function findUntried(counts: ThreatCounts): readonly string[] {
   return Object.entries(THREATS).flatMap(([threat, title]) => (counts.has(threat) ? [] : [title]));
 }
 
-/** In the order of the list, aligned, with a sum. */
-function formatThreats(counts: ThreatCounts): string {
-  const rows = (Object.keys(THREATS) as Threat[]).flatMap((threat) => {
-    const { tried = 0, through = 0 } = counts.get(threat) ?? {};
-    return tried === 0 ? [] : [[THREATS[threat], tried, through] as const];
+/** In the order of the list, aligned, with a sum that says what it leaves out. */
+export function formatThreats(counts: ThreatCounts): string {
+  const found = (Object.keys(THREATS) as Threat[]).flatMap((threat) => {
+    const count = counts.get(threat);
+    return count === undefined ? [] : [{ title: THREATS[threat], ...count }];
   });
-  const sum = (at: 1 | 2): number => rows.reduce((all, row) => all + row[at], 0);
-  const table = [["threat", "cases tried", "cases through"], ...rows, ["all", sum(1), sum(2)]].map((row) =>
-    row.map(String),
-  );
+  const sum = (field: keyof ThreatCount): number => found.reduce((all, count) => all + count[field], 0);
+  const untried = found.filter(({ tried }) => tried === 0).length;
+  const rest = untried === 0 ? "" : `, but ${untried} ${untried === 1 ? "threat" : "threats"} not tried`;
+  const table = [
+    ["threat", "cases tried", "cases through"],
+    ...found.map(({ title, tried, through }) =>
+      tried === 0 ? [title, "not tried", "–"] : [title, String(tried), String(through)],
+    ),
+    [`all${rest}`, String(sum("tried")), String(sum("through"))],
+  ];
   const widths = [0, 1, 2].map((at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
   const lines = table.map((row) =>
     row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  "),
