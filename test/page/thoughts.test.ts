@@ -135,6 +135,17 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped where there is no C
     await detail.getByRole("button", { name: "arguments.for", exact: true }).first().click();
     await detail.getByText("What it makes possible, easier or cheaper").waitFor();
     await detail.getByText("Added by").waitFor();
+
+    // Looked back at, it begins at its beginning, also where little of it has room.
+    await page.setViewportSize(PHONE);
+    await page.reload();
+    await region.getByRole("button", { name: /^Graph of thoughts 12 steps/ }).click();
+    await added.first().waitFor();
+    const place = await region.locator(".loom-drawing-box").evaluate(async (box) => {
+      for (let frame = 0; frame < 3; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
+      return { left: box.scrollLeft, isWider: box.scrollWidth > box.clientWidth };
+    });
+    expect(place).toEqual({ left: 0, isWider: true });
     expect(complaints).toEqual([]);
     await context.close();
   });

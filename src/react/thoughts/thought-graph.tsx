@@ -81,7 +81,9 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
 
   const selectedPlace = selected === undefined ? undefined : layout.index.places.get(selected.id);
   const selectedNode = selectedPlace === undefined ? undefined : nodes[selectedPlace];
-  const busy = useMemo(() => findBusy(nodes), [nodes]);
+  // Looked back at, it is read from its beginning; one that was seen to grow stays where that ended.
+  const [grew] = useState(isLive);
+  const busy = useMemo(() => (grew ? findBusy(nodes) : 0), [nodes, grew]);
   const followed = selectedPlace ?? busy;
   const current = moved !== undefined && moved < nodes.length ? moved : followed;
   const choose = (position: number, byKeyboard = false): void => {
