@@ -48,6 +48,8 @@ describe("the timeline", () => {
     expect(makeTicks(110, 4)).toEqual([0, 50]);
     expect(makeTicks(80, 4)).toEqual([0, 20, 40]);
     expect(makeTicks(9500, 4)).toEqual([0, 5000]);
+    expect(makeTicks(100_000, 4)).toEqual([0, 30_000, 60_000]);
+    expect(makeTicks(400_000, 4)).toEqual([0, 120_000, 240_000]);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 2, max: 9 }), (extent, most) => {
         const ticks = makeTicks(extent, most);

@@ -115,12 +115,20 @@ export function findExtent(rows: readonly TimelineRow[], lastTime: number): numb
 /** Of the axis. What is written at a time later than this would run over its end. */
 const LATEST = 0.7;
 
-/** Round times along an axis, at most so many. */
+const HALF_MINUTE = 30_000;
+
+/** Round times along an axis, at most so many: in seconds, and where it is long in minutes. */
 export function makeTicks(extent: number, most: number): number[] {
-  const rough = extent / most;
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough) ?? power * 10;
+  const step = findStep(extent / most);
   return Array.from({ length: Math.floor((extent * LATEST) / step) + 1 }, (_, i) => i * step);
+}
+
+/** The next round time that is no less. */
+function findStep(least: number): number {
+  if (least > 20_000 && least <= HALF_MINUTE) return HALF_MINUTE;
+  const unit = least > HALF_MINUTE ? 2 * HALF_MINUTE : 1;
+  const power = unit * 10 ** Math.floor(Math.log10(Math.max(least / unit, 1)));
+  return [1, 2, 5].map((factor) => factor * power).find((each) => each >= least) ?? 10 * power;
 }
 
 const nodeRow = (key: string): string => `node:${key}`;
