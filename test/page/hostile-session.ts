@@ -7,11 +7,11 @@ const RUN = "window.__ran=1";
 const EVIL = "https://evil.example";
 
 /** Rounds through all fields where each field has another text. */
-const MIXED_ROUNDS = 4;
+const MIXED_ROUNDS = 3;
 
 /**
  * Everything, field by field; then charts. It ends in an error. Each text is in every field; where they are mixed each is
- * in some, and in all that are addresses. Tells in how many.
+ * in some, and is the address of a source and of an image. Tells in how many.
  */
 export async function writeHostileSession(
   log: Log,
@@ -40,8 +40,9 @@ export async function writeHostileSession(
       writer.put(...fillFields(() => give(texts[at++ % texts.length] ?? ""), round));
     writer.put(
       { type: "retrieval_complete", doc_count: texts.length, sources: texts.map((uri) => ({ title: "", uri })) },
-      ...texts.map((url): LoomEvent => ({ type: "image", url })),
-      ...texts.map((url): LoomEvent => ({ type: "data", data_type: "image", data: { url } })),
+      ...texts.map((url, index): LoomEvent =>
+        index % 2 === 0 ? { type: "image", url } : { type: "data", data_type: "image", data: { url } },
+      ),
     );
   } else for (const [index, text] of texts.entries()) writer.put(...fillFields(() => give(text), index));
   for (const spec of SPECIFICATIONS) writer.put({ type: "data", data_type: "chart", data: spec, metadata: spec });
