@@ -25,8 +25,10 @@ export async function writeHostileSession(
     return text;
   };
   const [some = ""] = texts;
-  const writer = await new LogWriter(log, session, `node-${some}`).open();
-  writer.begin(`run-${some}`, {
+  // What is too long for a name is none, nor is what no text may have in it.
+  const name = some.replaceAll("\0", "").slice(0, 80);
+  const writer = await new LogWriter(log, session, `node-${name}`).open();
+  writer.begin(`run-${name}`, {
     message: texts.join("\n"),
     agent: some,
     request_id: some,
