@@ -6,6 +6,7 @@ import {
   expectRefusal,
   type LogStore,
   NOON,
+  makeEntries,
   openWriter,
   readAll,
   textsOf,
@@ -176,6 +177,17 @@ export function describeSessions(store: LogStore): void {
         const entries = await next.write(draftRun("r"));
         expect(await readAll(log, "s")).toEqual(textsOf(entries));
         expect(await log.getRun("s", "r")).toMatchObject({ firstId: 1, lastId: 4 });
+      }));
+
+    test("made anew elsewhere has its runs, whoever writes them and knew the old one", () =>
+      withLog(store, async ({ log, other }) => {
+        const old = await openWriter(log, "s");
+        await old.write([drafts.start("r")]);
+        await other.deleteSession("s");
+        const { epoch } = await other.acquire("s", { holder: "b", ttlMs: 1000 });
+        const entries = makeEntries("s", 0, [drafts.start("r")]);
+        await log.append({ sessionId: "s", epoch, expectedLastId: 0, entries });
+        expect(await other.getRun("s", "r")).toMatchObject({ firstId: 1, status: "live" });
       }));
   });
 

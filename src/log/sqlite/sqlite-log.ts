@@ -113,7 +113,7 @@ class SqliteLog implements Log {
   #notBefore = 0;
   /** What each watched session looked like when last seen. */
   readonly #marks = new Map<string, string | undefined>();
-  /** The run of each session's last batch that changed an index: it is in there. */
+  /** The epoch and the run of each session's last batch that changed an index: it is in there. */
   readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
   /** The latest of each session: an epoch is of one incarnation only. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
@@ -176,7 +176,6 @@ class SqliteLog implements Log {
   async deleteSession(sessionId: string, { epoch }: { readonly epoch?: number } = {}): Promise<boolean> {
     assertText("session", sessionId);
     const known = await this.#write<boolean>({ do: "delete", sessionId, epoch });
-    this.#runs.delete(sessionId);
     this.#feed.forget(sessionId);
     // When there is time: the session is gone already.
     this.#sweep().catch(() => undefined);
@@ -193,7 +192,6 @@ class SqliteLog implements Log {
     assertTerm(ttlMs);
     const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, now: this.#now() });
     // Somebody else may have written since, or made the session anew: what is in memory is not joined to what comes.
-    this.#runs.delete(sessionId);
     this.#leases.set(sessionId, lease);
     this.#feed.forget(sessionId);
     return lease;
@@ -216,12 +214,12 @@ class SqliteLog implements Log {
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
     const count = entries.length;
     const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
-    const changes = this.#findNews(sessionId, findIndexChanges(entries));
+    const changes = this.#findNews(batch, findIndexChanges(entries));
     const now = settle === undefined ? 0 : this.#now();
     await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now });
     const lastId = expectedLastId + count;
     if (changes !== undefined && changes.begins !== NO_BEGINS)
-      this.#runs.set(sessionId, changes.begins.at(-1)?.runId ?? "");
+      this.#runs.set(sessionId, `${epoch} ${changes.begins.at(-1)?.runId}`);
     const lease = this.#leases.get(sessionId);
     // Where it is not known whose it is, those who follow read the store.
     if (count > 0 && lease?.epoch === epoch)
@@ -230,10 +228,14 @@ class SqliteLog implements Log {
     return { lastId };
   }
 
-  /** Most batches go on with the run of the one before, and change nothing the indexes do not have. */
-  #findNews(sessionId: string, changes: IndexChanges): IndexChanges | undefined {
+  /**
+   * Most batches go on with the run of the one before, and change nothing the indexes do not have. Of the same epoch: in
+   * another the session may have been made anew, here or elsewhere.
+   */
+  #findNews({ sessionId, epoch }: Append, changes: IndexChanges): IndexChanges | undefined {
     const { begins, ends, landmarks, said } = changes;
-    const isKnown = begins.length === 0 || (begins.length === 1 && begins[0]?.runId === this.#runs.get(sessionId));
+    const isKnown =
+      begins.length === 0 || (begins.length === 1 && `${epoch} ${begins[0]?.runId}` === this.#runs.get(sessionId));
     if (isKnown && ends.length + landmarks.length + said.length === 0) return undefined;
     return isKnown ? { begins: NO_BEGINS, ends, landmarks, said } : changes;
   }
