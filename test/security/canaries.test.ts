@@ -295,8 +295,9 @@ describe("agents and tools", () => {
 });
 
 describe("the server", () => {
+  /** Of its methods only `peek` gives no promise. */
   const failing = (log: Log, names: readonly string[]): Log =>
-    overrideLog(log, () => Object.fromEntries(names.map((name) => [name, rejected])));
+    overrideLog(log, () => Object.fromEntries(names.map((name) => [name, name === "peek" ? thrown : rejected])));
 
   itHolds("leaks-in-errors", "a store that fails, wherever it does", async ({ attempt }) => {
     const usual = "getSession listSessions read append listRuns createSession submit searchSessions acquire";
