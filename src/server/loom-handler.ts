@@ -152,7 +152,7 @@ function createCore(
     ...options.runs,
     log,
     agents,
-    admit: access.admitTurn,
+    admit: (run) => access.admitTurn(run),
     observers: [...observers, ...access.observers],
     ...(blobs === undefined ? {} : { blobs: createAgentBlobs(blobs, { basePath }) }),
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
