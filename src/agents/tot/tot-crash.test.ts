@@ -79,7 +79,7 @@ function describeTree(records: readonly StampedRecord[]): readonly unknown[] {
 }
 
 /** Every place in the long mode; else every third of all searches but the first. */
-const STRIDE = process.env["LOOM_LONG"] === "1" ? 1 : 5;
+const STRIDE = process.env["LOOM_LONG"] === "1" ? 1 : 3;
 
 const SEARCHES: readonly TotOptions[] = [
   { generate: "sample", candidates: 3, beam: 1 },
