@@ -43,11 +43,13 @@ export default defineConfig(({ mode }) => ({
           isolate: false,
         },
       },
-      // They replace what others import, or start processes and browsers.
+      // The same of those before a whole server, with clients and browsers.
       {
         extends: true,
-        test: { name: "house", include: ["test/{,browser/,durability/,page/,security/,server/}*.test.ts", ...APART] },
+        test: { name: "doors", include: ["test/{browser,page,security,server}/*.test.ts"], isolate: false },
       },
+      // They replace what others import, or start processes.
+      { extends: true, test: { name: "house", include: ["test/{,durability/}*.test.ts", ...APART] } },
     ],
   },
 }));
