@@ -33,5 +33,13 @@ export const ABUSE_SAMPLES = LONG
   ? { rounds: 300, floodBytes: 256 * 1024 * 1024, isWhole: true }
   : { rounds: 2, floodBytes: 12 * 1024 * 1024, isWhole: false };
 
-/** Of what is started as a program of its own: every so manieth command line, and every so manieth program of a guide. */
-export const PROGRAM_SAMPLES = LONG ? { refusedStep: 1, guideStep: 1 } : { refusedStep: 8, guideStep: 3 };
+/**
+ * Of what is started as a program of its own: every so manieth command line, every so manieth program of a guide, and in
+ * how many dialects a follower is killed.
+ */
+export const PROGRAM_SAMPLES = LONG
+  ? { refusedStep: 1, guideStep: 1, killedDialects: 3 }
+  : { refusedStep: 16, guideStep: 5, killedDialects: 1 };
+
+/** Of states that are longer than a frame: whether by every transport. */
+export const STATE_SAMPLES = { isWhole: LONG };

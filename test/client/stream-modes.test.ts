@@ -6,6 +6,7 @@ import { createStreamCheck, DIALECTS } from "../../src/dialects/index.ts";
 import { exportSession, type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import { RunStates, STREAM_MODES, type StreamMode, type StreamModes } from "../../src/protocol/index.ts";
 import { gather, makeGraphRun, makeRun, statefulSessionArbitrary, writeRecords } from "../log-sessions.ts";
+import { STATE_SAMPLES } from "../sampling.ts";
 import { STAGES } from "./transport-stages.ts";
 
 const STATE = { list: ["item 1", "item 2", "item 3"], n: 3 };
@@ -33,7 +34,7 @@ function statesOf({ nodes, values, checkpoints }: TurnView) {
   return { nodes, values, checkpoints };
 }
 
-describe.each(STAGES)("$name", ({ setStage }) => {
+describe.each(STAGES)("$name", ({ name, setStage }) => {
   it.each<[string, StreamModes | undefined, object]>([
     ["everything but states", undefined, { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
     ["all", "all", { text: "1 2 3 ", nodes: 3, values: STATE, checkpoints: 4 }],
@@ -77,18 +78,22 @@ describe.each(STAGES)("$name", ({ setStage }) => {
     await stage.close();
   });
 
-  it("a state that is longer than a frame may be ends the stream by its name, after all that came before", async () => {
-    const stage = await setStage();
-    await writeRecords(stage.log, makeGraphRun("run-1", { steps: 12, padding: "x".repeat(900_000) }), 1);
-    const receiver = createLoomReceiver();
-    const { transport } = stage;
-    const { done } = connect(receiver, { transport, session: "s", modes: ["values"] });
-    expect(await done).toMatchObject({ status: "failed", reason: { code: "frame_too_long" } });
-    const [session] = receiver.getSnapshot().sessions;
-    expect(session?.issues).toEqual([]);
-    expect(session?.turns[0]?.values).toMatchObject({ n: 9 });
-    await stage.close();
-  });
+  const isTried = STATE_SAMPLES.isWhole || name === "WebSocket" || name === "fetch ndjson, over HTTP";
+  it.runIf(isTried)(
+    "a state that is longer than a frame may be ends the stream by its name, after all that came before",
+    async () => {
+      const stage = await setStage();
+      await writeRecords(stage.log, makeGraphRun("run-1", { steps: 12, padding: "x".repeat(900_000) }), 1);
+      const receiver = createLoomReceiver();
+      const { transport } = stage;
+      const { done } = connect(receiver, { transport, session: "s", modes: ["values"] });
+      expect(await done).toMatchObject({ status: "failed", reason: { code: "frame_too_long" } });
+      const [session] = receiver.getSnapshot().sessions;
+      expect(session?.issues).toEqual([]);
+      expect(session?.turns[0]?.values).toMatchObject({ n: 9 });
+      await stage.close();
+    },
+  );
 
   it("what is no mode is refused by its name", async () => {
     const stage = await setStage();

@@ -33,7 +33,7 @@ import { highest, startChild } from "./child.ts";
 import { proveStory } from "./story.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-const ROUNDS = LONG ? 2000 : 80;
+const ROUNDS = LONG ? 2000 : 40;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-damage-"));
 const sample = join(folder, "sample.db");
