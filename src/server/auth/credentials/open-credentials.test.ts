@@ -211,6 +211,7 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
     expect(principals.map((one) => asked.isGood(one))).toEqual([false, false, true, true]);
     expect(asked.listShares("s 1", "i1").map(({ maker: of }) => of)).toEqual([undefined, "jwt:ann"]);
     expect(["jwt:ann", maker].map((id) => asked.isIssued(id))).toEqual([true, false]);
+    expect(asked.find(changed.createShare({ ...SHARE, maker }).secret)).toBeUndefined();
   });
 
   it("has cookies that are as good as the token, and end with it or by signing out", () => {

@@ -232,7 +232,7 @@ class SqliteCredentials implements Credentials {
   isIssued(principalId: string): boolean {
     return this.#guard(() => {
       this.#forgetOld();
-      return !principalId.startsWith("token:") || this.#tokenOf(principalId) !== undefined;
+      return this.#isIssued(principalId);
     });
   }
 
@@ -280,6 +280,8 @@ class SqliteCredentials implements Credentials {
       const row = findShare.get(id) as unknown as ShareRow | undefined;
       if (row === undefined) return undefined;
       const info = readShare(row);
+      // One that was made in the moment in which its maker was revoked.
+      if (!this.#isIssued(info.maker)) return undefined;
       return { digest: row.digest, principal: principalOfShare(info, this.#tokenOf(info.maker)?.limits ?? {}) };
     }
     const row = findCookie.get(id) as unknown as PassRow | undefined;
@@ -287,6 +289,10 @@ class SqliteCredentials implements Credentials {
     if (row === undefined || holder === undefined) return undefined;
     const expiresAt = Math.min(row.expires_at, holder.expiresAt ?? row.expires_at);
     return { digest: row.digest, principal: { ...holder, expiresAt, cookie: id } };
+  }
+
+  #isIssued(principalId = ""): boolean {
+    return !principalId.startsWith("token:") || this.#tokenOf(principalId) !== undefined;
   }
 
   /** Undefined for those that are no token, or no good any more. */
