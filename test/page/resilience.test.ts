@@ -191,6 +191,14 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
     told = { path, text: one };
   });
 
+  /** Identical to what was told, and called complete at the very end only. */
+  async function expectWhole(page: Page): Promise<void> {
+    expect(await settle(page, 1)).toBe(told.text);
+    const shown = await readShown(page);
+    expectSteady(shown);
+    expect(shown.words.indexOf("complete")).toBe(shown.words.length - 1);
+  }
+
   it("says that a gap is being repaired, and then has everything", async () => {
     const { promise: isSeen, resolve: see } = Promise.withResolvers<void>();
     const { page, context, complaints } = await look(told.path, served.url, (given) =>
@@ -202,10 +210,7 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
     );
     await page.locator('[data-stream="repairing"]').getByText("A gap is being repaired…").first().waitFor();
     see();
-    expect(await settle(page, 1)).toBe(told.text);
-    const shown = await readShown(page);
-    expectSteady(shown);
-    expect(shown.words.indexOf("complete")).toBe(shown.words.length - 1);
+    await expectWhole(page);
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -235,10 +240,7 @@ describe.skipIf(!hasChromium)("a page in trouble (skipped where there is no Chro
     await answerOf(page).waitFor();
     expect(await page.locator(".loom-run-footer").count()).toBe(0);
     isCut = false;
-    expect(await settle(page, 1)).toBe(told.text);
-    const shown = await readShown(page);
-    expectSteady(shown);
-    expect(shown.words.indexOf("complete")).toBe(shown.words.length - 1);
+    await expectWhole(page);
     expect(complaints).toEqual([]);
     await context.close();
   });
