@@ -37,7 +37,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         // They leave nothing behind: those of one thread share what was imported, which takes half the time.
         test: {
-          name: "rooms",
+          name: "unit",
           include: ["{src,web}/**/*.test.{ts,tsx}", "test/{client,agents,models,knowledge,observe}/**/*.test.ts"],
           exclude: APART,
           isolate: false,
@@ -47,14 +47,14 @@ export default defineConfig(({ mode }) => ({
       {
         extends: true,
         test: {
-          name: "doors",
+          name: "server",
           include: ["test/{browser,page,security,server}/*.test.ts"],
           exclude: APART,
           isolate: false,
         },
       },
       // They replace what others import, or start processes.
-      { extends: true, test: { name: "house", include: ["test/{,durability/}*.test.ts", ...APART] } },
+      { extends: true, test: { name: "process", include: ["test/{,durability/}*.test.ts", ...APART] } },
     ],
   },
 }));

@@ -82,8 +82,8 @@ async function createOurs(isSocket: boolean, isStored: boolean): Promise<Contest
     server.on("upgrade", (request, socket, head) => {
       const url = new URL("http://x/v1/ws");
       const who = { principal: LOCAL, shares: [] };
-      const asker = { method: "UPGRADE", headers: new Headers(), url, address: undefined, origin: url.origin, ...who };
-      sockets.upgrade(request, socket, head, asker);
+      const caller = { method: "UPGRADE", headers: new Headers(), url, address: undefined, origin: url.origin, ...who };
+      sockets.upgrade(request, socket, head, caller);
     });
   return {
     server,

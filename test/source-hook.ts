@@ -9,7 +9,7 @@ interface Door {
   readonly default?: string;
 }
 
-function listDoors(): { readonly [name: string]: string } {
+function listEndpoints(): { readonly [name: string]: string } {
   const { name, exports } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
     readonly name: string;
     readonly exports: { readonly [door: string]: Door | string };
@@ -24,7 +24,7 @@ function listDoors(): { readonly [name: string]: string } {
 
 /** For `node --import`. */
 export const SOURCE_HOOK = `data:text/javascript,import { registerHooks } from "node:module";
-const doors = ${JSON.stringify(listDoors())};
+const doors = ${JSON.stringify(listEndpoints())};
 const root = ${JSON.stringify(pathToFileURL(join(packageRoot, "package.json")).href)};
 const isPackage = (name) => !/^(\\.|\\/|[a-z]+:)/.test(name);
 registerHooks({ resolve: (name, context, next) =>

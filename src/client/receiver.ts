@@ -166,10 +166,10 @@ export class Receiver implements Store<ReceiverView> {
     if (this.#intakes.size < this.#limits.maxSessions) return true;
     const all = [...this.#intakes.values()];
     const own = all.filter(
-      ({ bringers }) => owner === undefined || [...bringers].every((each) => each.owner === owner),
+      ({ sources: bringers }) => owner === undefined || [...bringers].every((each) => each.owner === owner),
     );
     const found =
-      all.find((intake) => !intake.hasLiveRun && ![...intake.bringers].some(isBringing)) ??
+      all.find((intake) => !intake.hasLiveRun && ![...intake.sources].some(isBringing)) ??
       own.find((intake) => !intake.hasLiveRun) ??
       own[0];
     this.#earlierSessions++;

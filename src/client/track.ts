@@ -3,7 +3,7 @@
  * what befalls him, and is told what is missing and where to go on.
  */
 import { type EventRecord, isJsonObject, type JsonObject } from "../protocol/index.ts";
-import type { Bringer, Intake } from "./intake/intake.ts";
+import type { FrameSource, Intake } from "./intake/intake.ts";
 import { sessionOf } from "./intake/number-frame.ts";
 import type { Phase } from "./intake/state.ts";
 import type { Place } from "./transport.ts";
@@ -11,7 +11,7 @@ import type { StreamReason, StreamState } from "./view.ts";
 
 const OPEN: Phase = { kind: "open" };
 
-export class Track implements Bringer {
+export class Track implements FrameSource {
   readonly #intake: Intake;
   /** On whose behalf it brings frames. */
   readonly owner: object;
@@ -26,10 +26,10 @@ export class Track implements Bringer {
   constructor(intake: Intake, owner?: object) {
     this.#intake = intake;
     this.owner = owner ?? this;
-    for (const other of intake.bringers) if (!isBringing(other)) intake.bringers.delete(other);
+    for (const other of intake.sources) if (!isBringing(other)) intake.sources.delete(other);
     // A connection can find what was given up when the last one went.
     if (owner === undefined && intake.isAbandoned) intake.restart();
-    intake.bringers.add(this);
+    intake.sources.add(this);
     intake.touch();
   }
 
@@ -119,7 +119,7 @@ export class Track implements Bringer {
 
   /** Goes on with the frames that are held; the state stays `gap`. Where others bring frames, theirs are awaited. */
   giveUp(): void {
-    if (![...this.#intake.bringers].some((bringer) => bringer !== this && isBringing(bringer))) this.#intake.giveUp();
+    if (![...this.#intake.sources].some((bringer) => bringer !== this && isBringing(bringer))) this.#intake.giveUp();
   }
 
   /** The server no longer has what came before this record. */
@@ -144,7 +144,7 @@ export class Track implements Bringer {
   #leave(phase: Phase): void {
     if (!this.#isBringing) return;
     this.#setPhase(phase);
-    if (![...this.#intake.bringers].some(isBringing)) this.#intake.abandon(phase.kind === "ended");
+    if (![...this.#intake.sources].some(isBringing)) this.#intake.abandon(phase.kind === "ended");
     this.#intake.release(this);
   }
 
@@ -159,7 +159,7 @@ export class Track implements Bringer {
 }
 
 /** More may come of him. */
-export function isBringing({ phase: { kind } }: Bringer): boolean {
+export function isBringing({ phase: { kind } }: FrameSource): boolean {
   return kind === "open" || kind === "repairing";
 }
 

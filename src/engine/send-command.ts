@@ -1,6 +1,6 @@
 /**
  * How anybody asks something of a session: the command is written into the log, whoever holds the session carries it
- * out, and where nobody does, the asker holds it for that long.
+ * out, and where nobody does, the caller holds it for that long.
  */
 import type { Command, CommandState, Log } from "../log/log.ts";
 import { isLoomError } from "../protocol/index.ts";
@@ -16,7 +16,7 @@ export interface SendCommandOptions {
   readonly recheckMs?: number;
   /** For the session that is opened where nobody holds it. */
   readonly session?: SessionOptions;
-  /** Sees to it that somebody holds the session, where nobody does; the asker then does not. May be called again. */
+  /** Sees to it that somebody holds the session, where nobody does; the caller then does not. May be called again. */
   readonly attend?: (sessionId: string) => void;
 }
 

@@ -273,7 +273,7 @@ export interface Log {
    */
   listOrphans(options?: ListOptions): Promise<readonly string[]>;
 
-  /** Makes the session if need be, and gives the asker the next epoch; none is used twice. Refused as `lease_held`. */
+  /** Makes the session if need be, and gives the caller the next epoch; none is used twice. Refused as `lease_held`. */
   acquire(sessionId: string, options: AcquireOptions): Promise<Lease>;
   /** Refused as `fenced` when the session has passed to somebody else. */
   renew(lease: Lease, ttlMs: number): Promise<Lease>;

@@ -42,7 +42,7 @@ export interface LoomHandlerOptions {
   readonly register?: PrometheusRegister | undefined;
   /** Told of what users must not see, under the id that they are told. */
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
-  /** Told of askers who were turned away at the entrance, and of the option that would let them in; each once in a minute. */
+  /** Told of callers who were turned away at the entrance, and of the option that would let them in; each once in a minute. */
   readonly notify?: Notify | undefined;
   /** Stack traces in the dialect `engine`. Never where users are not the programmers. */
   readonly debug?: boolean | undefined;

@@ -14,7 +14,7 @@ import { createAccess } from "./auth/create-access.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import type { Authorize } from "./guard/authorize.ts";
 import { createGuard } from "./guard/create-guard.ts";
-import { readHost } from "./guard/read-asker.ts";
+import { readHost } from "./guard/read-request-info.ts";
 import { readProxies } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
 import { admitUpgrade } from "./http/admit-upgrade.ts";
@@ -127,8 +127,8 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     upgrade(incoming, socket, head) {
       const admitted = admitUpgrade(entrance, incoming, socket, SOCKET_PATHS);
       if (admitted === undefined) return false;
-      void admitted.then((asker) => {
-        if (asker === undefined || sockets.upgrade(incoming, socket, head, asker)) return;
+      void admitted.then((caller) => {
+        if (caller === undefined || sockets.upgrade(incoming, socket, head, caller)) return;
         refuseStrayUpgrade(socket);
       });
       return true;

@@ -1,6 +1,6 @@
 /**
  * The knowledge base of a server, as its doors use it. What is wrong with its file is for whoever runs the server: the
- * asker learns the code, and nothing of where the file is.
+ * caller learns the code, and nothing of where the file is.
  */
 import type { KnowledgeBase } from "../context/index.ts";
 import { type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";

@@ -59,9 +59,9 @@ const pathOf = (path: string): string =>
 
 itHolds("clickjacking", "every door says so, whatever it answers", async ({ attempt }) => {
   const { port } = await openServer({
-    authorize: ({ asker }) => {
-      if (asker.headers.has("x-nobody")) throw new LoomError("unauthorized", "who are you?");
-      if (asker.headers.has("x-broken")) throw new Error("broken");
+    authorize: ({ caller }) => {
+      if (caller.headers.has("x-nobody")) throw new LoomError("unauthorized", "who are you?");
+      if (caller.headers.has("x-broken")) throw new Error("broken");
     },
   });
   await ask(port, "POST", "/v1/sessions", { "content-type": "application/json" }, '{"session_id":"s"}');

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
-import { ABOUT_NONE, BY_NAME, BY_PATH, type Example, MAKING } from "./door-examples.ts";
+import { ABOUT_NONE, BY_NAME, BY_PATH, type Example, MAKING } from "./endpoint-examples.ts";
 import { itHolds } from "./it-holds.ts";
 import {
   fillHers,

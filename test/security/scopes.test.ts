@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import type { AnyOperation } from "../../src/server/api/operation.ts";
 import { isShared, type Scope, SCOPES, scopeOf } from "../../src/server/auth/scopes.ts";
-import { type Example, findExample, BY_NAME, BY_PATH, MAKING } from "./door-examples.ts";
+import { type Example, findExample, BY_NAME, BY_PATH, MAKING } from "./endpoint-examples.ts";
 import { itHolds } from "./it-holds.ts";
 import { fillHers, type Hers, HERS, MISSING, type OwnersStage, SECRET, setOwnersStage, WORK } from "./owners-stage.ts";
 

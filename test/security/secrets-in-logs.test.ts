@@ -50,10 +50,10 @@ async function setStage(format: "plain" | "json", secret: string) {
     notify: createNotifier(logger, { origins: [], hosts: [] }),
     auth: { credentials: openCredentials(":memory:") },
     debug: true,
-    authorize: ({ asker }) => {
-      if (!asker.headers.has("x-break")) return;
+    authorize: ({ caller }) => {
+      if (!caller.headers.has("x-break")) return;
       const deep = new Error(`in the end ${secret}`, { cause: new Error(`at last ${secret}`) });
-      throw new Error(`GET ${asker.url.href} with ${secret} failed`, { cause: deep });
+      throw new Error(`GET ${caller.url.href} with ${secret} failed`, { cause: deep });
     },
   });
   return { port, lines, logger, metrics };

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
 import { isLoomError } from "../../src/protocol/index.ts";
 import { HttpRefusal } from "../../src/server/http/refuse-request.ts";
-import { createImageOperation } from "../../src/server/doors/images.ts";
+import { createImageOperation } from "../../src/server/endpoints/images.ts";
 import type { ApiCall } from "../../src/server/api/operation.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
 import { SERVER_LIMITS } from "../../src/server/server-limits.ts";

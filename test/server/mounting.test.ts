@@ -164,7 +164,7 @@ describe("in Express", () => {
   it("it answers under its base, and the rest stays theirs", async () => {
     const paths = new Set<boolean>();
     const mounted = createMounted({
-      authorize: ({ asker }) => void paths.add(asker.url.pathname.startsWith("/agents/")),
+      authorize: ({ caller }) => void paths.add(caller.url.pathname.startsWith("/agents/")),
     });
     const place = await mount(mounted);
     await tryRequests(`http://${place}/agents`, mounted);
@@ -257,11 +257,11 @@ async function startProxy(target: string, prefix: string): Promise<string> {
 
 describe("behind a proxy", () => {
   it("it knows by which name it was asked, and by whom, if the proxy is trusted", async () => {
-    const askers = new Set<string>();
+    const callers = new Set<string>();
     const mounted = createMounted({
       trustedProxies: ["loopback"],
       hosts: ["loom.example.com"],
-      authorize: ({ asker }) => void askers.add(`${asker.address} ${asker.url.origin}`),
+      authorize: ({ caller }) => void callers.add(`${caller.address} ${caller.url.origin}`),
     });
     const server = createServer(mounted.handler.listener);
     server.on("upgrade", (incoming, socket, head) => void mounted.handler.upgrade(incoming, socket, head));
@@ -275,7 +275,7 @@ describe("behind a proxy", () => {
     };
     await tryRequests(`http://${front}/agents`, mounted, ask);
     await trySockets(`${front}/agents`, page);
-    expect([...askers]).toEqual(["203.0.113.9 https://loom.example.com"]);
+    expect([...callers]).toEqual(["203.0.113.9 https://loom.example.com"]);
     expect((await fetch(`http://${front}/agents/version`, { headers: { origin: `http://${place}` } })).status).toBe(
       403,
     );

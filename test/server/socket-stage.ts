@@ -70,7 +70,7 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
   http.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     raw.push(socket as Socket);
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
-    const asker = {
+    const caller = {
       method: "UPGRADE",
       headers: new Headers(),
       url,
@@ -79,7 +79,7 @@ export async function setSocketStage(options: SocketStageOptions = {}) {
       principal: LOCAL,
       shares: [],
     };
-    if (!sockets.upgrade(request, socket, head, asker)) socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
+    if (!sockets.upgrade(request, socket, head, caller)) socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;

@@ -96,8 +96,8 @@ export async function setServerStage(options: ServerStageOptions = {}): Promise<
     const request = new Request(`${ORIGIN}${path}`, init);
     const url = new URL(request.url);
     const { method, headers } = request;
-    const asker = { method, headers, url, address: undefined, origin: ORIGIN, principal: LOCAL, shares: [] };
-    const response = await app.fetch(request, { asker, node: {}, path: url.pathname, requestId: "request-1" });
+    const caller = { method, headers, url, address: undefined, origin: ORIGIN, principal: LOCAL, shares: [] };
+    const response = await app.fetch(request, { caller, node: {}, path: url.pathname, requestId: "request-1" });
     await checkAnswer(request.method, url.pathname, response);
     return response;
   };

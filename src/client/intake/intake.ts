@@ -18,7 +18,7 @@ import { PlaceKeeper } from "./place-keeper.ts";
 import { deriveState, type Facts, INITIAL_STATE, NO_FACTS, type Phase } from "./state.ts";
 
 /** Somebody who brings frames of the session. */
-export interface Bringer {
+export interface FrameSource {
   readonly phase: Phase;
   /** On whose behalf. */
   readonly owner: object;
@@ -42,7 +42,7 @@ const MAX_OLDER = 16;
 export class Intake {
   readonly sessionId: string;
   readonly dialect: DialectName;
-  readonly bringers = new Set<Bringer>();
+  readonly sources = new Set<FrameSource>();
   readonly #limits: ReceiverLimits;
   readonly #onChange: (intake: Intake) => void;
   readonly #decoding: Decoding;
@@ -58,7 +58,7 @@ export class Intake {
   #isBlind: "no" | "loss" | "all" = "no";
   #lost: StreamReason | undefined;
   /** Frames of a run came whose run_start did not. */
-  #beheaded: StreamReason | undefined;
+  #missingRunStart: StreamReason | undefined;
   /** Streams in which frames are held because some before them did not come. */
   readonly #gapped = new Set<Stream>();
   #placeKeeper: PlaceKeeper;
@@ -68,7 +68,7 @@ export class Intake {
   /** Something happened that the numbers of the view do not show. */
   #isUnsettled = true;
   /** Whoever brought frames without numbers: nobody else may while he does. */
-  #owner: Bringer | undefined;
+  #owner: FrameSource | undefined;
 
   constructor(
     sessionId: string,
@@ -141,7 +141,7 @@ export class Intake {
     this.#facts = {
       phases: this.#dropped === undefined ? this.#phases : [{ kind: "failed", reason: this.#dropped }],
       isMissing: this.isMissing,
-      lost: this.#lost ?? this.#beheaded ?? proofReason(proofFault),
+      lost: this.#lost ?? this.#missingRunStart ?? proofReason(proofFault),
       liveRuns,
       runCount,
       isVerified: verified,
@@ -153,7 +153,7 @@ export class Intake {
   }
 
   get #phases(): readonly Phase[] {
-    return [...this.bringers].map(({ phase }) => phase);
+    return [...this.sources].map(({ phase }) => phase);
   }
 
   snapshot(): SessionView {
@@ -163,7 +163,7 @@ export class Intake {
   }
 
   /** One frame, parsed where it could be. */
-  takeFrame(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: Bringer): void {
+  takeFrame(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
     const incoming = frame === undefined ? undefined : numberFrame(this.dialect, frame, text, cursor);
     if (incoming === undefined) this.#takeUnnumbered(text, frame, cursor, by);
     else this.#order(streamOf(this.dialect, frame as JsonObject), incoming);
@@ -171,7 +171,7 @@ export class Intake {
   }
 
   /** A record that was decoded elsewhere. */
-  takeRecord(record: EventRecord, by: Bringer): void {
+  takeRecord(record: EventRecord, by: FrameSource): void {
     const { event_id, prev_event_id, ts } = record.envelope;
     const stream = this.#streamOf("");
     if (
@@ -255,11 +255,11 @@ export class Intake {
     this.#onChange(this);
   }
 
-  release(by: Bringer): void {
+  release(by: FrameSource): void {
     if (this.#owner === by) this.#owner = undefined;
   }
 
-  #takeUnnumbered(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: Bringer): void {
+  #takeUnnumbered(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
     // Noise condemns nothing.
     const isNoise = frame === undefined && text.trim() !== "[DONE]";
     if (!isNoise && !this.#mayOwn(by)) return;
@@ -270,7 +270,7 @@ export class Intake {
   }
 
   /** Frames without numbers cannot be told from doubles: only one may bring them at a time. */
-  #mayOwn(by: Bringer): boolean {
+  #mayOwn(by: FrameSource): boolean {
     this.#isBlind = "all";
     this.#owner ??= by;
     if (this.#owner === by) return true;
@@ -307,8 +307,8 @@ export class Intake {
 
   /** Whoever can ask for it again lets go of what is held; otherwise it is shown, and what is missing stays so. */
   #overflow(key: string, stream: Stream, incoming: Incoming): void {
-    const askers = [...this.bringers].filter(({ onOverflow }) => onOverflow !== undefined);
-    if (askers.length === 0) {
+    const waiting = [...this.sources].filter(({ onOverflow }) => onOverflow !== undefined);
+    if (waiting.length === 0) {
       this.giveUp({ code: "held_limit", message: "too many frames came after some that are missing" });
       this.#order(key, incoming);
       return;
@@ -316,7 +316,7 @@ export class Intake {
     stream.sequence.drop();
     this.#gapped.delete(stream);
     if (!this.isMissing) this.#setMissing(false);
-    for (const { onOverflow } of askers) onOverflow?.();
+    for (const { onOverflow } of waiting) onOverflow?.();
   }
 
   /** Two different frames with one number: a request's name used again begins anew, anything else is told. */
@@ -394,7 +394,7 @@ export class Intake {
   }
 
   #behead(): void {
-    this.#beheaded ??= { code: "frames_missing", message: "the beginning of a run did not come" };
+    this.#missingRunStart ??= { code: "frames_missing", message: "the beginning of a run did not come" };
     this.#isUnsettled = true;
   }
 
@@ -412,7 +412,7 @@ export class Intake {
   #setMissing(isMissing: boolean): void {
     this.#isUnsettled = true;
     this.#placeKeeper.freeze(isMissing);
-    if (isMissing) for (const bringer of this.bringers) bringer.onMissing?.();
+    if (isMissing) for (const bringer of this.sources) bringer.onMissing?.();
   }
 
   #lose(reason: StreamReason): void {
@@ -425,7 +425,7 @@ export class Intake {
   #reset(): void {
     this.#decoder = this.#decoding.createDecoder();
     this.#fold = createFold(this.sessionId, this.dialect, this.#limits);
-    this.#beheaded = undefined;
+    this.#missingRunStart = undefined;
     this.#isBlind = "no";
     this.#isUnsettled = true;
   }

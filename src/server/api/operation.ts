@@ -3,7 +3,7 @@
  * requests are checked against, what the OpenAPI document is written from, and what the server mounts.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Action, Asker } from "../guard/authorize.ts";
+import type { Action, Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
 
@@ -19,7 +19,7 @@ export interface NodeBindings {
 export interface ApiCall<Q extends ApiShapeName, B extends ApiShapeName> {
   readonly request: Request;
   readonly url: URL;
-  readonly asker: Asker;
+  readonly caller: Caller;
   /** Of the path, decoded: `id` is a session's. */
   readonly params: { readonly [name: string]: string };
   /** Checked, with numbers and switches read. */

@@ -1,21 +1,21 @@
 /** All operations of the server, in the order of the OpenAPI document. */
-import { AGENT_OPERATIONS } from "../doors/agents.ts";
-import { AUTH_OPERATIONS } from "../doors/auth.ts";
-import { getBlob, listBlobs, putBlob } from "../doors/blobs.ts";
-import { CHAT_OPERATIONS } from "../doors/chat.ts";
-import { CHECKPOINT_OPERATIONS } from "../doors/checkpoints.ts";
-import { COMMAND_OPERATIONS } from "../doors/commands.ts";
-import { EVENT_OPERATIONS } from "../doors/events.ts";
-import { checkHealth, checkReadiness } from "../doors/health.ts";
-import { getImage } from "../doors/images.ts";
-import { ingestRun } from "../doors/ingest.ts";
-import { KNOWLEDGE_OPERATIONS } from "../doors/knowledge.ts";
-import { getMetrics } from "../doors/metrics.ts";
-import { createOpenApiDoor } from "../doors/openapi.ts";
-import { RUN_OPERATIONS } from "../doors/runs.ts";
-import { SESSION_OPERATIONS } from "../doors/sessions.ts";
-import { SHARE_OPERATIONS } from "../doors/shares.ts";
-import { getVersion } from "../doors/version.ts";
+import { AGENT_OPERATIONS } from "../endpoints/agents.ts";
+import { AUTH_OPERATIONS } from "../endpoints/auth.ts";
+import { getBlob, listBlobs, putBlob } from "../endpoints/blobs.ts";
+import { CHAT_OPERATIONS } from "../endpoints/chat.ts";
+import { CHECKPOINT_OPERATIONS } from "../endpoints/checkpoints.ts";
+import { COMMAND_OPERATIONS } from "../endpoints/commands.ts";
+import { EVENT_OPERATIONS } from "../endpoints/events.ts";
+import { checkHealth, checkReadiness } from "../endpoints/health.ts";
+import { getImage } from "../endpoints/images.ts";
+import { ingestRun } from "../endpoints/ingest.ts";
+import { KNOWLEDGE_OPERATIONS } from "../endpoints/knowledge.ts";
+import { getMetrics } from "../endpoints/metrics.ts";
+import { createOpenApiEndpoint } from "../endpoints/openapi.ts";
+import { RUN_OPERATIONS } from "../endpoints/runs.ts";
+import { SESSION_OPERATIONS } from "../endpoints/sessions.ts";
+import { SHARE_OPERATIONS } from "../endpoints/shares.ts";
+import { getVersion } from "../endpoints/version.ts";
 import type { AnyOperation } from "./operation.ts";
 
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -38,5 +38,5 @@ export const OPERATIONS: readonly AnyOperation[] = [
   checkReadiness,
   getMetrics,
   getVersion,
-  createOpenApiDoor(() => OPERATIONS),
+  createOpenApiEndpoint(() => OPERATIONS),
 ];

@@ -2,7 +2,7 @@
  * What the doors of authentication need of whoever lets people in: to know a credential that is shown, and to hand out
  * others in its place. It knows no request beyond the address it came from.
  */
-import type { Stranger } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/authorize.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import type { Principal } from "./principal.ts";
 
@@ -17,5 +17,5 @@ export interface AccessDesk {
    * whatever is wrong with it, and `rate_limited` where one address has shown too many that were no good, or this one asks too
    * often.
    */
-  recognize(text: string, stranger: Stranger): Promise<Principal>;
+  recognize(text: string, stranger: RequestInfo): Promise<Principal>;
 }

@@ -5,7 +5,7 @@
  */
 import type { LoomError } from "../../protocol/index.ts";
 import type { Observer } from "../../observe/index.ts";
-import type { Asker, Authorize, Stranger } from "../guard/authorize.ts";
+import type { Caller, Authorize, RequestInfo } from "../guard/authorize.ts";
 import type { AccessDesk } from "./access-desk.ts";
 import type { BegunRun } from "./limits/live-runs.ts";
 import type { Principal } from "./principal.ts";
@@ -19,18 +19,18 @@ export interface Access {
    * Who asks, by what they bring: a header, a cookie, a ticket. Nobody where they bring nothing. Throws `unauthorized`
    * for what is shown and no good, and `rate_limited`.
    */
-  identify(stranger: Stranger): Promise<Identity>;
+  identify(stranger: RequestInfo): Promise<Identity>;
   /** Throws `unauthorized`, `forbidden`, or `unknown_session` for what belongs to others: as if it were not there. */
   readonly authorize: Authorize;
   /**
    * Calls `onEnd` once, when whoever asks may no longer: revoked, expired, or the session is no longer theirs; within two
    * seconds. Throws `too_many_streams`. What it gives must be called when it is over.
    */
-  watch(asker: Asker, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
+  watch(caller: Caller, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
   /** One more request of somebody who has come in: a frame on a socket. Throws `unauthorized` and `rate_limited`. */
-  countRequest(asker: Asker): void;
+  countRequest(caller: Caller): void;
   /** Before a run is begun. Throws `forbidden` for an agent, `rate_limited`, `too_many_runs`, `spend_exceeded`. */
-  admitRun(asker: Asker, run: NewRun): Promise<void>;
+  admitRun(caller: Caller, run: NewRun): Promise<void>;
   /** When its turn has come. Throws `unauthorized` where whoever asked for it has been revoked since. */
   admitTurn(run: { readonly actor?: string | undefined }): void;
   /** To be told of all runs of the server: what models use up is counted for those who began them. */

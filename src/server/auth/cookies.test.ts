@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Stranger } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/authorize.ts";
 import {
   clearCookies,
   mayUseCookies,
@@ -14,7 +14,7 @@ import {
 const ORIGIN = "http://localhost:10338";
 const SECRET = `loom_ses_abcdefghijkl_${"A-z_9".repeat(8)}`;
 
-function come(headers: { readonly [name: string]: string }, method = "GET", origin = ORIGIN): Stranger {
+function come(headers: { readonly [name: string]: string }, method = "GET", origin = ORIGIN): RequestInfo {
   return { method, headers: new Headers(headers), url: new URL(origin), address: undefined, origin };
 }
 

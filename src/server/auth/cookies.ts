@@ -4,7 +4,7 @@
  *
  * Invariants: scripts never see them, other sites never send them, and what is brought as a cookie is never a token.
  */
-import type { Stranger } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/authorize.ts";
 
 export interface Cookies {
   /** Of one who signed in. */
@@ -34,7 +34,7 @@ const NONE: Cookies = { shares: [] };
  * Whose page makes a browser ask: our own, that of another origin (though it be allowed to ask), or one that is not
  * told, as where nobody's page does.
  */
-export function readPage({ headers, origin }: Pick<Stranger, "headers" | "origin">): "own" | "foreign" | "untold" {
+export function readPage({ headers, origin }: Pick<RequestInfo, "headers" | "origin">): "own" | "foreign" | "untold" {
   const given = headers.get("origin");
   if (given !== null && given !== "") return given.toLowerCase() === origin ? "own" : "foreign";
   const site = headers.get("sec-fetch-site");
@@ -46,13 +46,13 @@ export function readPage({ headers, origin }: Pick<Stranger, "headers" | "origin
  * Whether cookies count. Browsers say nothing when a page that is not served securely reads from where it came; what
  * changes something, and every socket, they say it with.
  */
-export function mayUseCookies(stranger: Pick<Stranger, "headers" | "origin" | "method">): boolean {
+export function mayUseCookies(stranger: Pick<RequestInfo, "headers" | "origin" | "method">): boolean {
   const page = readPage(stranger);
   return page === "own" || (page === "untold" && SAFE_METHODS.has(stranger.method));
 }
 
 /** Those that count. One that is there twice is not ours alone, and does not. */
-export function readCookies(stranger: Pick<Stranger, "headers" | "origin" | "method">): Cookies {
+export function readCookies(stranger: Pick<RequestInfo, "headers" | "origin" | "method">): Cookies {
   const header = stranger.headers.get("cookie");
   if (header === null || !mayUseCookies(stranger)) return NONE;
   const sessions: string[] = [];
@@ -70,28 +70,28 @@ export function readCookies(stranger: Pick<Stranger, "headers" | "origin" | "met
   };
 }
 
-export function writeSessionCookie(stranger: Stranger, secret: string, options: CookieOptions): string {
+export function writeSessionCookie(stranger: RequestInfo, secret: string, options: CookieOptions): string {
   return write(stranger, nameSession(stranger), secret, options);
 }
 
-export function writeShareCookie(stranger: Stranger, shareId: string, secret: string, options: CookieOptions): string {
+export function writeShareCookie(stranger: RequestInfo, shareId: string, secret: string, options: CookieOptions): string {
   return write(stranger, `${SHARE_PREFIX}${shareId}`, secret, options);
 }
 
 /** As they are written to make a browser forget them: that of the one who signed in, and those of links. */
-export function clearCookies(stranger: Stranger, { basePath }: Pick<CookieOptions, "basePath">): readonly string[] {
+export function clearCookies(stranger: RequestInfo, { basePath }: Pick<CookieOptions, "basePath">): readonly string[] {
   const shares = readCookies(stranger).shares.map((secret) => `${SHARE_PREFIX}${secret.split("_")[2] ?? ""}`);
   return [nameSession(stranger), ...shares].map((name) => write(stranger, name, "", { basePath, expiresAt: 0 }));
 }
 
 /** Browsers do not keep the cookies of two servers apart that differ in their port alone. */
-function nameSession({ origin }: Pick<Stranger, "origin">): string {
+function nameSession({ origin }: Pick<RequestInfo, "origin">): string {
   const port = URL.parse(origin)?.port ?? "";
   return `loom-session-${port || (origin.startsWith("https:") ? "443" : "80")}`;
 }
 
 function write(
-  { origin }: Stranger,
+  { origin }: RequestInfo,
   name: string,
   value: string,
   { basePath, expiresAt, now = Date.now() }: CookieOptions,

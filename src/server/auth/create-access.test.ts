@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryLog } from "../../log/index.ts";
-import type { Action, Asker, Stranger } from "../guard/authorize.ts";
+import type { Action, Caller, RequestInfo } from "../guard/authorize.ts";
 import type { AuthOptions } from "./auth-options.ts";
 import { createAccess } from "./create-access.ts";
 import { mayRead } from "./create-authorize.ts";
@@ -18,14 +18,14 @@ function setStage(options: Partial<AuthOptions> = {}) {
     access.close();
     credentials.close();
   });
-  const comeWith = (headers: { readonly [name: string]: string }, path = "/v1/sessions", method = "GET"): Stranger => ({
+  const comeWith = (headers: { readonly [name: string]: string }, path = "/v1/sessions", method = "GET"): RequestInfo => ({
     method,
     headers: new Headers(headers),
     url: new URL(path, ORIGIN),
     address: "10.0.0.1",
     origin: ORIGIN,
   });
-  const enter = async (stranger: Stranger): Promise<Asker> => ({ ...stranger, ...(await access.identify(stranger)) });
+  const enter = async (stranger: RequestInfo): Promise<Caller> => ({ ...stranger, ...(await access.identify(stranger)) });
   const codeOf = async (work: Promise<unknown> | void): Promise<string> => {
     try {
       await work;
@@ -34,8 +34,8 @@ function setStage(options: Partial<AuthOptions> = {}) {
       return (error as { readonly code: string }).code;
     }
   };
-  const may = async (asker: Asker, action: Action, session?: string) =>
-    codeOf(Promise.resolve(access.authorize({ asker, action, session })));
+  const may = async (caller: Caller, action: Action, session?: string) =>
+    codeOf(Promise.resolve(access.authorize({ caller, action, session })));
   const token = credentials.createToken({ name: "ann", owner: "ann", scopes: USUAL_SCOPES }).secret;
   return { clock, log, credentials, access, comeWith, enter, codeOf, may, token };
 }
@@ -98,8 +98,8 @@ describe("who asks", () => {
     const limits = { requestsPerMinute: 2 };
     const { secret } = credentials.createToken({ name: "slow", limits, agents: ["react"] });
     const asked = comeWith({ authorization: `Bearer ${secret}` });
-    const asker = await enter(asked);
-    const run = (agent: string) => access.admitRun(asker, { agent, session: "s", run: agent, command: agent });
+    const caller = await enter(asked);
+    const run = (agent: string) => access.admitRun(caller, { agent, session: "s", run: agent, command: agent });
     expect([await codeOf(run("react")), await codeOf(run("tot"))]).toEqual(["allowed", "forbidden"]);
     expect([await codeOf(enter(asked)), await codeOf(enter(asked))]).toEqual(["allowed", "rate_limited"]);
   });
@@ -110,11 +110,11 @@ describe("who goes on reading", () => {
     const { log, credentials, enter, comeWith } = setStage();
     const { incarnation } = await log.createSession("s", { owner: "ann" });
     const { secret } = credentials.createShare({ session: "s", incarnation, owner: "ann" });
-    const asker = await enter(comeWith({ authorization: `Bearer ${secret}` }));
-    expect(await mayRead(log, asker, "s")).toBe(true);
+    const caller = await enter(comeWith({ authorization: `Bearer ${secret}` }));
+    expect(await mayRead(log, caller, "s")).toBe(true);
     await log.deleteSession("s");
     await log.createSession("s", { owner: "ann" });
-    expect(await mayRead(log, asker, "s")).toBe(false);
+    expect(await mayRead(log, caller, "s")).toBe(false);
   });
 });
 
@@ -157,13 +157,13 @@ describe("what they may do", () => {
     const cookie = `loom-share-${info.shareId}=${secret}`;
     const enterAll = () =>
       Promise.all([enter(comeWith({ authorization: `Bearer ${secret}` })), enter(comeWith({ cookie }))]);
-    const read = async (askers: readonly Asker[]) =>
-      Promise.all(askers.map((asker) => may(asker, "sessions.read", "s")));
-    const askers = await enterAll();
-    expect(await read(askers)).toEqual(["allowed", "allowed"]);
+    const read = async (callers: readonly Caller[]) =>
+      Promise.all(callers.map((caller) => may(caller, "sessions.read", "s")));
+    const callers = await enterAll();
+    expect(await read(callers)).toEqual(["allowed", "allowed"]);
     await log.deleteSession("s");
     await log.createSession("s", { owner: "ann" });
-    expect(await read(askers)).toEqual(["unknown_session", "unauthorized"]);
+    expect(await read(callers)).toEqual(["unknown_session", "unauthorized"]);
     credentials.revokeShare("s", info.shareId);
     await expect(enterAll()).rejects.toMatchObject({ code: "unauthorized" });
     expect((await enter(comeWith({ cookie }))).shares).toEqual([]);

@@ -4,7 +4,7 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 import type { Log } from "../../log/index.ts";
-import type { Stranger } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/authorize.ts";
 import { assertAgent } from "../commands/command-author.ts";
 import type { Access, Identity } from "./access.ts";
 import type { AuthOptions } from "./auth-options.ts";
@@ -18,7 +18,7 @@ import { createLiveRuns } from "./limits/live-runs.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
 import { NOBODY, type Principal } from "./principal.ts";
 import { createRates } from "./limits/rates.ts";
-import { renewAsker } from "./renew-asker.ts";
+import { renewCaller } from "./renew-caller.ts";
 import { createSpend } from "./limits/spend.ts";
 
 export interface AccessParts {
@@ -53,7 +53,7 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
     onError,
   });
 
-  async function find(stranger: Stranger): Promise<Identity> {
+  async function find(stranger: RequestInfo): Promise<Identity> {
     const shown = readBearer(stranger);
     if (shown !== undefined) return { principal: await recognizer.recognize(shown, stranger), shares: [] };
     const ticket = TICKET_METHODS.has(stranger.method) ? stranger.url.searchParams.get("ticket") : null;
@@ -92,8 +92,8 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
       countRequest(identity);
       return identity;
     },
-    authorize: (request) => authorize({ ...request, asker: renewAsker(request.asker, isGood) }),
-    watch: (asker, session, onEnd) => leases.watch(asker, session, onEnd),
+    authorize: (request) => authorize({ ...request, caller: renewCaller(request.caller, isGood) }),
+    watch: (caller, session, onEnd) => leases.watch(caller, session, onEnd),
     countRequest,
     async admitRun({ principal }, { agent, ...run }) {
       assertAgent(principal, agent);
@@ -114,7 +114,7 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
 }
 
 /** Other schemes are somebody else's, of a proxy before us say. */
-function readBearer({ headers }: Stranger): string | undefined {
+function readBearer({ headers }: RequestInfo): string | undefined {
   const [isBearer, shown = ""] = /^bearer(?:\s+(.*))?$/i.exec(headers.get("authorization")?.trim() ?? "") ?? [];
   return isBearer === undefined ? undefined : shown;
 }

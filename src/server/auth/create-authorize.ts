@@ -9,20 +9,20 @@
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { Action, Asker, Authorize } from "../guard/authorize.ts";
+import type { Action, Caller, Authorize } from "../guard/authorize.ts";
 import type { Principal } from "./principal.ts";
 import { isShared, mayMake, type Scope, scopeOf } from "./scopes.ts";
 import { unauthorized } from "./unauthorized.ts";
 
 type Sessions = Pick<Log, "getSession">;
-type Holder = Pick<Asker, "principal" | "shares">;
+type Holder = Pick<Caller, "principal" | "shares">;
 
 export function createAuthorize(log: Sessions): Authorize {
-  return async ({ asker, action, session }) => {
+  return async ({ caller, action, session }) => {
     const scope = scopeOf(action);
     if (scope === undefined) return;
-    if (isShared(action) && (await isLetIn(log, asker, session))) return;
-    const { principal } = asker;
+    if (isShared(action) && (await isLetIn(log, caller, session))) return;
+    const { principal } = caller;
     assertScope(principal, action, scope);
     if (session === undefined) return assertUnbound(principal, action);
     // A link to another session knows of no other; so does a ticket.
@@ -47,8 +47,8 @@ export function findReader({ principal, shares }: Holder, info: SessionInfo): Pr
 }
 
 /** By a link: to this session as it is; where none is named yet, to any, since it is asked again when one is. */
-async function isLetIn(log: Sessions, asker: Holder, session: string | undefined): Promise<boolean> {
-  const links = listLinks(asker).filter((link) => session === undefined || link.session?.id === session);
+async function isLetIn(log: Sessions, caller: Holder, session: string | undefined): Promise<boolean> {
+  const links = listLinks(caller).filter((link) => session === undefined || link.session?.id === session);
   if (links.length === 0 || session === undefined) return links.length > 0;
   const info = await log.getSession(session);
   return info !== undefined && links.some((link) => isOf(link, info));

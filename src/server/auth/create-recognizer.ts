@@ -3,7 +3,7 @@
  * one that is no good is told to nobody.
  */
 import { isLoomError } from "../../protocol/index.ts";
-import type { Stranger } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/authorize.ts";
 import type { JwtOptions } from "./auth-options.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import type { Failures } from "./limits/failures.ts";
@@ -20,9 +20,9 @@ export interface RecognizerOptions {
 
 export interface Recognizer {
   /** Of a token, a link or a JWT, never of a cookie or a ticket. Throws `unauthorized` and `rate_limited`. */
-  recognize(text: string, stranger: Pick<Stranger, "address">): Promise<Principal>;
+  recognize(text: string, stranger: Pick<RequestInfo, "address">): Promise<Principal>;
   /** It is used from then on. Throws `unauthorized` and `rate_limited`. */
-  takeTicket(text: string, stranger: Pick<Stranger, "address">): Principal;
+  takeTicket(text: string, stranger: Pick<RequestInfo, "address">): Principal;
 }
 
 /** Of our own that are shown as they are. */
@@ -32,7 +32,7 @@ const OURS = /^loom_/;
 export function createRecognizer({ credentials, failures, jwt, now }: RecognizerOptions): Recognizer {
   const verify = jwt === undefined ? undefined : createJwtVerifier(jwt);
 
-  function fail({ address }: Pick<Stranger, "address">): never {
+  function fail({ address }: Pick<RequestInfo, "address">): never {
     failures.assertFew(address);
     failures.add(address);
     throw unauthorized(true);

@@ -31,7 +31,7 @@ export interface ServedFile {
 }
 
 /**
- * - `unchanged`: the asker has it.
+ * - `unchanged`: the caller has it.
  * - `unsatisfiable`: none of it is in the range.
  */
 export type Asked =

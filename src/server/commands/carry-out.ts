@@ -36,7 +36,7 @@ export interface CommandHost {
   readonly commands?: Omit<SendCommandOptions, "attend">;
   /** Who asks; nobody in particular when absent. Their own sessions are all there are for them. */
   readonly author?: CommandAuthor;
-  /** Told of errors that are not the asker's fault. */
+  /** Told of errors that are not the caller's fault. */
   readonly onError?: (error: unknown) => unknown;
 }
 

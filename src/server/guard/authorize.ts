@@ -26,7 +26,7 @@ export type Action =
   | "metrics.read";
 
 /** Whoever asks, before it is known who that is. */
-export interface Stranger {
+export interface RequestInfo {
   /** As HTTP has it, in capitals; `UPGRADE` where a socket is wanted. */
   readonly method: string;
   readonly headers: Headers;
@@ -37,14 +37,14 @@ export interface Stranger {
   readonly origin: string;
 }
 
-export interface Asker extends Stranger {
+export interface Caller extends RequestInfo {
   readonly principal: Principal;
   /** Links that were opened in the same browser: each lets its session be read. */
   readonly shares: readonly Principal[];
 }
 
 export interface AuthorizeRequest {
-  readonly asker: Asker;
+  readonly caller: Caller;
   readonly action: Action;
   readonly session?: string | undefined;
 }

@@ -3,7 +3,7 @@ import { isLoomError } from "../../protocol/index.ts";
 import { createGuard, formatHost, listLoopbackHosts, type Visit } from "./create-guard.ts";
 import { limitNotices } from "./limit-notices.ts";
 import type { Notice } from "./notice.ts";
-import { readAsker } from "./read-asker.ts";
+import { readRequestInfo } from "./read-request-info.ts";
 import { isLoopback, readAddress, readProxies } from "./read-proxies.ts";
 
 const HOSTS = new Set([...listLoopbackHosts(10338), "loom.example.com"]);
@@ -21,9 +21,9 @@ interface Case {
 function judge({ headers, peer, proxies = [], visit, ...rest }: Case): string {
   const hosts = "hosts" in rest ? rest.hosts : HOSTS;
   const url = new URL("http://10.1.1.1/v1/sessions");
-  const asker = readAsker({ headers: new Headers(headers), url, peer }, readProxies(proxies));
+  const caller = readRequestInfo({ headers: new Headers(headers), url, peer }, readProxies(proxies));
   try {
-    return createGuard({ hosts, origins: ORIGINS }).admit(asker, { isPage: false, ...visit }) ?? "";
+    return createGuard({ hosts, origins: ORIGINS }).admit(caller, { isPage: false, ...visit }) ?? "";
   } catch (error) {
     return isLoomError(error) ? error.code : "thrown";
   }
@@ -179,14 +179,14 @@ describe("who may come in", () => {
 });
 
 describe("whoever runs the server", () => {
-  const refuseAll = (askers: readonly { readonly [name: string]: string }[], hosts: ReadonlySet<string> = HOSTS) => {
+  const refuseAll = (callers: readonly { readonly [name: string]: string }[], hosts: ReadonlySet<string> = HOSTS) => {
     const notices: Notice[] = [];
     const guard = createGuard({ hosts, origins: ORIGINS, notify: (notice) => notices.push(notice) });
-    const messages = askers.map((headers) => {
+    const messages = callers.map((headers) => {
       const url = new URL("http://10.1.1.1/");
-      const asker = readAsker({ headers: new Headers(headers), url, peer: undefined }, readProxies([]));
+      const caller = readRequestInfo({ headers: new Headers(headers), url, peer: undefined }, readProxies([]));
       try {
-        return guard.admit(asker, { isPage: false });
+        return guard.admit(caller, { isPage: false });
       } catch (error) {
         return (error as Error).message;
       }
@@ -235,7 +235,7 @@ describe("whoever runs the server", () => {
 describe("who asks", () => {
   const ask = (forwarded: string | undefined, peer: string | undefined, proxies: readonly string[]) => {
     const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
-    return readAsker({ headers, url: new URL("http://h/"), peer }, readProxies(proxies)).address;
+    return readRequestInfo({ headers, url: new URL("http://h/"), peer }, readProxies(proxies)).address;
   };
   it.each<[string | undefined, string | undefined, readonly string[], string | undefined]>([
     [undefined, "192.0.2.1", [], "192.0.2.1"],
@@ -260,16 +260,16 @@ describe("who asks", () => {
       "x-forwarded-host": "forged.example, outer.example, middle.example",
       "x-forwarded-proto": "https",
     });
-    const asker = readAsker(
+    const caller = readRequestInfo(
       { headers, url: new URL("http://inner:1/a?b=1"), peer: "10.0.0.1" },
       readProxies(["10.0.0.0/8"]),
     );
-    expect([asker.host, asker.url.href]).toEqual(["outer.example", "https://outer.example/a?b=1"]);
+    expect([caller.host, caller.url.href]).toEqual(["outer.example", "https://outer.example/a?b=1"]);
   });
 
   it("reads a path with two slashes as a path", () => {
     const url = new URL("http://h:1//evil.example/v1?a=1");
-    const { url: seen } = readAsker({ headers: new Headers({ host: "h:1" }), url, peer: undefined }, readProxies([]));
+    const { url: seen } = readRequestInfo({ headers: new Headers({ host: "h:1" }), url, peer: undefined }, readProxies([]));
     expect(seen.href).toBe("http://h:1//evil.example/v1?a=1");
   });
 

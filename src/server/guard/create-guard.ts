@@ -9,7 +9,7 @@
 import { LoomError } from "../../protocol/index.ts";
 import { limitNotices } from "./limit-notices.ts";
 import type { Notice, Notify } from "./notice.ts";
-import { type KnownStranger, readHost } from "./read-asker.ts";
+import { type CheckedRequestInfo, readHost } from "./read-request-info.ts";
 
 export interface GuardOptions {
   /** Names by which the server may be asked, with their port; undefined: by any. May grow after it was given. */
@@ -31,7 +31,7 @@ export interface Visit {
 
 export interface Guard {
   /** The origin that has to be told it may read the answer, if any. Throws `forbidden`. */
-  admit(asker: KnownStranger, visit: Visit): string | undefined;
+  admit(caller: CheckedRequestInfo, visit: Visit): string | undefined;
 }
 
 const MAX_SHOWN = 200;
@@ -41,19 +41,19 @@ export function createGuard({ hosts, origins, notify }: GuardOptions): Guard {
   const isKnown = (host: string, local: string | undefined): boolean =>
     hosts === undefined ? isWellWritten(host) : hosts.has(host) || host === local;
   return {
-    admit(asker, visit) {
-      for (const name of listNames(asker, visit)) {
+    admit(caller, visit) {
+      for (const name of listNames(caller, visit)) {
         if (isKnown(name, visit.local)) continue;
         if (hosts !== undefined) tell?.(describeHost(name));
         throw refuse("this server is not asked by this name; its log says how to allow it");
       }
-      const origin = asker.headers.get("origin") ?? "";
+      const origin = caller.headers.get("origin") ?? "";
       if (origin === "") {
-        if (isOfAnotherSite(asker, visit)) throw refuse("pages of other sites may not ask this server");
+        if (isOfAnotherSite(caller, visit)) throw refuse("pages of other sites may not ask this server");
         return undefined;
       }
       if (origins.has(origin)) return origin;
-      if (origin === asker.origin) return undefined;
+      if (origin === caller.origin) return undefined;
       tell?.(describeOrigin(origin));
       throw refuse("pages of this origin may not ask this server; its log says how to allow it");
     },
@@ -61,14 +61,14 @@ export function createGuard({ hosts, origins, notify }: GuardOptions): Guard {
 }
 
 /** All by which the server was asked: that of the connection, what a trusted proxy says, what the target says. */
-function listNames({ directHost, host, url }: KnownStranger, { target }: Visit): ReadonlySet<string> {
+function listNames({ directHost, host, url }: CheckedRequestInfo, { target }: Visit): ReadonlySet<string> {
   const names = new Set([directHost, host]);
   if (target !== undefined) names.add(readHost(target, url.protocol.slice(0, -1)));
   return names;
 }
 
 /** Browsers say so where they hide the origin. */
-function isOfAnotherSite({ headers }: KnownStranger, { isPage }: Visit): boolean {
+function isOfAnotherSite({ headers }: CheckedRequestInfo, { isPage }: Visit): boolean {
   const site = headers.get("sec-fetch-site");
   const isElsewhere = site === "cross-site" || site === "same-site";
   return isElsewhere && !(isPage && headers.get("sec-fetch-mode") === "navigate");

@@ -6,8 +6,8 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
-import type { Asker } from "../guard/authorize.ts";
-import { readAsker } from "../guard/read-asker.ts";
+import type { Caller } from "../guard/authorize.ts";
+import { readRequestInfo } from "../guard/read-request-info.ts";
 import type { Entrance } from "./answer-request.ts";
 import { readRequestId } from "./answer-headers.ts";
 import { describeLocal, readTarget } from "./node-bindings.ts";
@@ -22,21 +22,21 @@ export function admitUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   socketPaths: ReadonlySet<string>,
-): Promise<Asker | undefined> | undefined {
+): Promise<Caller | undefined> | undefined {
   const isSecure = "encrypted" in request.socket && request.socket.encrypted === true;
   const url = URL.parse(request.url ?? "/", `${isSecure ? "https" : "http"}://${request.headers.host ?? "localhost"}`);
   if (url === null || !url.pathname.startsWith(core.basePath)) return undefined;
   if (!socketPaths.has(url.pathname.slice(core.basePath.length))) return undefined;
   const peer = request.socket.remoteAddress;
-  const stranger = readAsker({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
-  const admit = async (): Promise<Asker> => {
+  const stranger = readRequestInfo({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
+  const admit = async (): Promise<Caller> => {
     guard.admit(stranger, { isPage: false, local: describeLocal(request), target: readTarget(request) });
     if (core.closing.aborted)
       throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
-    const asker = { ...stranger, ...(await core.access.identify(stranger)) };
+    const caller = { ...stranger, ...(await core.access.identify(stranger)) };
     // Whatever would be asked for there is not for them.
-    if (asker.principal.kind === "nobody" && asker.shares.length === 0) throw unauthorized(false);
-    return asker;
+    if (caller.principal.kind === "nobody" && caller.shares.length === 0) throw unauthorized(false);
+    return caller;
   };
   // One who leaves while it is found out who it is must not break anything.
   socket.on("error", ignore);

@@ -65,7 +65,7 @@ export function describePreflight(methods: string): AnswerHeaders {
   };
 }
 
-/** The asker's own, if it is short and plain: it stands in headers and logs. */
+/** The caller's own, if it is short and plain: it stands in headers and logs. */
 export function readRequestId(given: string | null): string {
   return given !== null && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
 }

@@ -3,7 +3,7 @@
  */
 import type { NodeBindings } from "../api/operation.ts";
 import type { Guard } from "../guard/create-guard.ts";
-import { type KnownStranger, readAsker } from "../guard/read-asker.ts";
+import { type CheckedRequestInfo, readRequestInfo } from "../guard/read-request-info.ts";
 import type { Proxies } from "../guard/read-proxies.ts";
 import type { ServerCore } from "../server-core.ts";
 import {
@@ -38,20 +38,20 @@ export async function answerRequest(entrance: Entrance, request: Request, env: u
     // From here on a page that may ask may also read why not.
     if (origin !== undefined) headers = createAnswerHeaders({ ...about, origin });
     setOnNode(node, headers);
-    const asker = { ...stranger, ...(await entrance.core.access.identify(stranger)) };
-    const response = await entrance.app.fetch(request, { asker, node, path, requestId });
+    const caller = { ...stranger, ...(await entrance.core.access.identify(stranger)) };
+    const response = await entrance.app.fetch(request, { caller, node, path, requestId });
     return setOnResponse(response, { ...headers, ...readPreflight(request, response, origin) }, node);
   } catch (error) {
     return setOnResponse(answerThrown(entrance.core, request, error, requestId), headers, node);
   }
 }
 
-function readStranger({ proxies }: Entrance, request: Request, { incoming }: NodeBindings): KnownStranger {
+function readStranger({ proxies }: Entrance, request: Request, { incoming }: NodeBindings): CheckedRequestInfo {
   const { method, headers } = request;
-  return readAsker({ method, headers, url: new URL(request.url), peer: incoming?.socket.remoteAddress }, proxies);
+  return readRequestInfo({ method, headers, url: new URL(request.url), peer: incoming?.socket.remoteAddress }, proxies);
 }
 
-function admit({ core, guard }: Entrance, request: Request, stranger: KnownStranger, { incoming }: NodeBindings) {
+function admit({ core, guard }: Entrance, request: Request, stranger: CheckedRequestInfo, { incoming }: NodeBindings) {
   const path = stripBase(new URL(request.url).pathname, core.basePath);
   const isPage = path === "/" && request.method === "GET";
   const origin = guard.admit(stranger, { isPage, local: describeLocal(incoming), target: readTarget(incoming) });

@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { type ErrorCode, LoomError } from "../../protocol/index.ts";
 import type { AnyOperation, ApiCall, NodeBindings } from "../api/operation.ts";
 import { API_FORMS, type ApiShapeName } from "../api/shapes.generated.ts";
-import type { Action, Asker } from "../guard/authorize.ts";
+import type { Action, Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { assertEncoding } from "./assert-encoding.ts";
 import { answerThrown, HttpRefusal, refuseRequest } from "./refuse-request.ts";
@@ -15,8 +15,8 @@ import { readJsonBody } from "./read-json-body.ts";
 import { readQuery } from "./read-query.ts";
 
 /** A request on its way to its door. */
-export interface Errand {
-  readonly asker: Asker;
+export interface RequestContext {
+  readonly caller: Caller;
   readonly node: NodeBindings;
   /** Of the address, without what stands before all paths. */
   readonly path: string;
@@ -31,7 +31,7 @@ export interface AppOptions {
   readonly socketPaths: ReadonlySet<string>;
 }
 
-export type App = Hono<{ Bindings: Errand }>;
+export type App = Hono<{ Bindings: RequestContext }>;
 
 type AnyCall = ApiCall<ApiShapeName, ApiShapeName>;
 
@@ -62,7 +62,7 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
   if (page !== undefined)
     for (const path of PAGE_PATHS)
       app.get(toRoute(path), async ({ req, env }) => {
-        const slashed = path === "/" ? findSlashed(env.asker.url, env.node.incoming) : undefined;
+        const slashed = path === "/" ? findSlashed(env.caller.url, env.node.incoming) : undefined;
         if (slashed !== undefined) return redirect(slashed);
         const response = await page(req.raw);
         // In the words of all other doors.
@@ -83,7 +83,7 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
   return app;
 }
 
-const readPath = (errand: unknown): string => (errand as Errand).path;
+const readPath = (errand: unknown): string => (errand as RequestContext).path;
 
 function redirect(location: string): Response {
   return new Response(null, { status: 308, headers: { location, "cache-control": "no-cache" } });
@@ -93,22 +93,22 @@ async function carryOutOperation(
   core: ServerCore,
   operation: AnyOperation,
   request: Request,
-  { asker, node }: Errand,
+  { caller, node }: RequestContext,
   params: { readonly [name: string]: string },
 ): Promise<Response> {
   const { action, query, body, takes } = operation;
   if (core.closing.aborted && BEGINNINGS.has(action) && operation.isLate !== true)
     throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
-  const leave = { asker, action, session: params["id"] };
+  const leave = { caller, action, session: params["id"] };
   const askedAt = performance.now();
   await core.authorize(leave);
   if (takes !== undefined) assertEncoding(request);
   const call: AnyCall = {
     request,
-    url: asker.url,
-    asker,
+    url: caller.url,
+    caller,
     params,
-    query: query === undefined ? {} : readQuery(API_FORMS[query], asker.url.searchParams),
+    query: query === undefined ? {} : readQuery(API_FORMS[query], caller.url.searchParams),
     body:
       body === undefined
         ? {}

@@ -53,7 +53,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   too_many_documents: 507,
 };
 
-/** 400 for what the asker did wrong, 500 for what we did. */
+/** 400 for what the caller did wrong, 500 for what we did. */
 export function statusOf(code: string): number {
   if (!Object.hasOwn(ERROR_CODES, code)) return 500;
   return STATUSES[code as ErrorCode] ?? (ERROR_CODES[code as ErrorCode] === "validation" ? 400 : 500);

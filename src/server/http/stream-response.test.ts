@@ -25,7 +25,7 @@ interface Door {
   readonly ways: string[];
 }
 
-async function openDoor(
+async function openPublicServer(
   asked: Partial<ReadRequest> & Partial<StreamResponseOptions>,
   {
     limits = {},
@@ -85,7 +85,7 @@ async function get(port: number) {
 
 describe("a stream over a server of Node", () => {
   it.each(["sse", "ndjson"] as const)("is written to the connection, in chunks: %s", async (framing) => {
-    const { port, ways } = await openDoor({ framing });
+    const { port, ways } = await openPublicServer({ framing });
     const answer = await get(port);
     const [text, isComplete] = await answer.whole();
     const decoder = framing === "sse" ? createSseDecoder() : createNdjsonDecoder();
@@ -110,11 +110,11 @@ describe("a stream over a server of Node", () => {
         return write(piece, ...rest);
       }) as typeof outgoing.write;
     };
-    const patched = await openDoor({}, { patch });
+    const patched = await openPublicServer({}, { patch });
     const [text, isComplete] = await (await get(patched.port)).whole();
     expect([text.match(/^data: /gm)?.length, isComplete, patched.ways]).toEqual([4, true, ["body"]]);
     expect(seen.reduce((sum, length) => sum + length, 0)).toBe(Buffer.byteLength(text));
-    const { port, ways } = await openDoor({});
+    const { port, ways } = await openPublicServer({});
     const socket = connect(port, "127.0.0.1");
     socket.write("GET / HTTP/1.0\r\nhost: x\r\n\r\n");
     let old = "";
@@ -123,7 +123,7 @@ describe("a stream over a server of Node", () => {
   });
 
   it("serves one request after the other on one connection", async () => {
-    const { port } = await openDoor({});
+    const { port } = await openPublicServer({});
     const socket = connect(port, "127.0.0.1");
     let text = "";
     socket.on("data", (piece) => (text += String(piece)));
@@ -136,7 +136,7 @@ describe("a stream over a server of Node", () => {
   });
 
   it("gives a sign of life while it waits, and lets go when the reader is gone", async () => {
-    const { port, streams } = await openDoor({ follow: true, after: "4", heartbeatMs: 20 });
+    const { port, streams } = await openPublicServer({ follow: true, after: "4", heartbeatMs: 20 });
     const answer = await get(port);
     await vi.waitFor(() => expect(answer.text()).toContain(": alive\n\n: alive\n\n"));
     expect(streams.size).toBe(1);
@@ -145,7 +145,7 @@ describe("a stream over a server of Node", () => {
   });
 
   it.each(["sse", "ndjson"] as const)("ends within a frame when the server stops: %s", async (framing) => {
-    const { port, streams } = await openDoor({ follow: true, framing });
+    const { port, streams } = await openPublicServer({ follow: true, framing });
     const answer = await get(port);
     await vi.waitFor(() => expect(answer.text()).toContain("reply"));
     await streams.close();
@@ -160,10 +160,10 @@ describe("a stream over a server of Node", () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
     const limits = { maxFrameBytes: 1100 };
-    const long = await openDoor({ modes: ["values"] }, { log, limits });
+    const long = await openPublicServer({ modes: ["values"] }, { log, limits });
     const [text, isComplete] = await (await get(long.port)).whole();
     expect([text.endsWith("\n\ndata: {"), isComplete]).toEqual([true, true]);
-    const door = await openDoor({ follow: true });
+    const door = await openPublicServer({ follow: true });
     const answer = await get(door.port);
     await vi.waitFor(() => expect(answer.text()).toContain("reply"));
     await door.log.deleteSession("s");
@@ -174,7 +174,7 @@ describe("a stream over a server of Node", () => {
     const log = new MemoryLog();
     await writeRecords(log, makeRun("run-1"));
     const limits = { maxLagBytes: 100_000 };
-    const { port, streams } = await openDoor({ follow: true, after: "4", maxOutboundBytes: 100_000 }, { log, limits });
+    const { port, streams } = await openPublicServer({ follow: true, after: "4", maxOutboundBytes: 100_000 }, { log, limits });
     const socket = connect(port, "127.0.0.1");
     socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
     await vi.waitFor(() => expect(streams.size).toBe(1));

@@ -1,7 +1,7 @@
-/** In which form a file is sent, of those the asker understands. It knows no file. */
+/** In which form a file is sent, of those the caller understands. It knows no file. */
 export type Encoding = "br" | "gzip" | "identity";
 
-/** The smaller first: that is the order in which they are preferred where the asker does not care. */
+/** The smaller first: that is the order in which they are preferred where the caller does not care. */
 const FORMS = ["br", "gzip"] as const;
 
 /** Of an `Accept-Encoding`. What is not named, or weighs nothing, is not sent. */

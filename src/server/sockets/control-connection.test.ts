@@ -293,7 +293,7 @@ describe("commands", () => {
     expect(await until("refusal")).toMatchObject({ id: "m2", code: "unknown_agent" });
   });
 
-  it("what is not the asker's fault is told without its words", async () => {
+  it("what is not the caller's fault is told without its words", async () => {
     const onError = vi.fn();
     const submit = () => Promise.reject(new Error("the password is 1234"));
     const { ask, until } = connectTo(

@@ -1,25 +1,25 @@
 /** The control protocol on a WebSocket: what `ControlConnection` knows of neither, the socket and the server around it. */
 import { commandsFor } from "../commands/commands-for.ts";
-import type { Asker } from "../guard/authorize.ts";
+import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
 import type { Peer } from "./create-sockets.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 import { describeClose } from "./describe-close.ts";
 
-export function openControlPeer(core: ServerCore, writer: SocketWriter, asker: Asker): Peer {
+export function openControlPeer(core: ServerCore, writer: SocketWriter, caller: Caller): Peer {
   const { limits, streams, meter, access } = core;
   const connection = new ControlConnection({
-    ...commandsFor(core, asker),
+    ...commandsFor(core, caller),
     streams,
     meter,
     send: (text) => void writer.writeText(text),
     sendBytes: (messages) => void writer.write(messages),
     hasRoom: () => writer.hasRoom,
     ready: () => new Promise((resolve) => writer.whenRoom(resolve)),
-    authorize: (action, session) => core.authorize({ asker, action, session }),
-    countRequest: () => access.countRequest(asker),
-    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(asker, session, onEnd) }),
+    authorize: (action, session) => core.authorize({ caller, action, session }),
+    countRequest: () => access.countRequest(caller),
+    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(caller, session, onEnd) }),
     onClose: (why) => {
       const { code, reason } = describeClose(why);
       writer.close(code, reason);

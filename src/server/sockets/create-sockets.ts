@@ -12,7 +12,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { LoomError } from "../../protocol/index.ts";
-import type { Asker } from "../guard/authorize.ts";
+import type { Caller } from "../guard/authorize.ts";
 import { refuseUpgrade } from "../http/refuse-upgrade.ts";
 import type { ServerCore } from "../server-core.ts";
 import { openControlPeer } from "./control-peer.ts";
@@ -23,7 +23,7 @@ import { SocketWriter } from "./socket-writer.ts";
 
 export interface Sockets {
   /** False where the path is of none of its doors: the request is left as it is. Host and origin were looked at before. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, asker: Asker): boolean;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): boolean;
   /** Tells everybody to come back, and resolves when they are gone. */
   close(): Promise<void>;
   /** Sockets now. */
@@ -40,7 +40,7 @@ export interface Peer {
   close(): void;
 }
 
-export type OpenPeer = (core: ServerCore, writer: SocketWriter, asker: Asker) => Peer | Promise<Peer>;
+export type OpenPeer = (core: ServerCore, writer: SocketWriter, caller: Caller) => Peer | Promise<Peer>;
 
 const DOORS: { readonly [path: string]: OpenPeer } = {
   "/v1/ws": openControlPeer,
@@ -115,7 +115,7 @@ export function createSockets(core: ServerCore): Sockets {
     }
   }
 
-  function serve(ws: WebSocket, socket: Duplex, open: OpenPeer, asker: Asker, leave: Leave): void {
+  function serve(ws: WebSocket, socket: Duplex, open: OpenPeer, caller: Caller, leave: Leave): void {
     const writer = new SocketWriter(ws, socket, maxOutboundBytes);
     const live: Live = { ws, writer, peer: undefined, isAlive: true, ping: undefined, taken: 0, isEnded: false };
     sockets.add(live);
@@ -135,7 +135,7 @@ export function createSockets(core: ServerCore): Sockets {
       live.peer = undefined;
       if (sockets.size === 0) whenEmpty?.();
     });
-    const opened = open(core, writer, asker);
+    const opened = open(core, writer, caller);
     if (!(opened instanceof Promise)) {
       live.peer = opened;
       return;
@@ -198,8 +198,8 @@ export function createSockets(core: ServerCore): Sockets {
       return sockets.size;
     },
 
-    upgrade(request, socket, head, asker) {
-      const open = findDoor(core.basePath, request.url ?? "");
+    upgrade(request, socket, head, caller) {
+      const open = findEndpoint(core.basePath, request.url ?? "");
       if (open === undefined) return false;
       // Gone while it was found out who it is: nothing would say so again.
       if (socket.destroyed) return true;
@@ -210,14 +210,14 @@ export function createSockets(core: ServerCore): Sockets {
         // Whatever becomes of it, be it a socket or not, it is over when it is closed.
         socket.once(
           "close",
-          core.access.watch(asker, undefined, (why) => leave.onEnd(why)),
+          core.access.watch(caller, undefined, (why) => leave.onEnd(why)),
         );
       } catch (error) {
         // Said in HTTP: it is no WebSocket yet.
-        refuseUpgrade(core, socket, error, { isSecure: asker.origin.startsWith("https:") });
+        refuseUpgrade(core, socket, error, { isSecure: caller.origin.startsWith("https:") });
         return true;
       }
-      server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, open, asker, leave));
+      server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, open, caller, leave));
       return true;
     },
 
@@ -238,7 +238,7 @@ export function createSockets(core: ServerCore): Sockets {
   };
 }
 
-function findDoor(basePath: string, url: string): OpenPeer | undefined {
+function findEndpoint(basePath: string, url: string): OpenPeer | undefined {
   const [path = ""] = url.split("?", 1);
   if (!path.startsWith(basePath)) return undefined;
   const rest = path.slice(basePath.length);

@@ -29,7 +29,7 @@ import { LumineVoice } from "./lumine-voice.ts";
 export interface LumineConnectionOptions {
   readonly host: CommandHost;
   readonly streams: Streams;
-  /** Throws `forbidden`, `unauthorized`, and `unknown_session` where there is none that is the asker's. */
+  /** Throws `forbidden`, `unauthorized`, and `unknown_session` where there is none that is the caller's. */
   readonly authorize: (action: Action, session: string | undefined) => Promise<void> | void;
   /** Told of everything that is asked for; throws `rate_limited`. */
   readonly countRequest: () => void;

@@ -1,6 +1,6 @@
 /** 004 on a WebSocket: what `LumineConnection` knows of neither, the socket and the server around it. */
 import { commandsFor } from "../commands/commands-for.ts";
-import type { Asker } from "../guard/authorize.ts";
+import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { Peer } from "./create-sockets.ts";
 import { describeClose, describePlace } from "./describe-close.ts";
@@ -8,14 +8,14 @@ import { LumineConnection } from "./lumine-connection.ts";
 import { readLuminePlace } from "./lumine-place.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
-export async function openLuminePeer(core: ServerCore, writer: SocketWriter, asker: Asker): Promise<Peer> {
+export async function openLuminePeer(core: ServerCore, writer: SocketWriter, caller: Caller): Promise<Peer> {
   const { access } = core;
   const connection = new LumineConnection({
-    host: commandsFor(core, asker),
+    host: commandsFor(core, caller),
     streams: core.streams,
-    authorize: (action, session) => core.authorize({ asker, action, session }),
-    countRequest: () => access.countRequest(asker),
-    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(asker, session, onEnd) }),
+    authorize: (action, session) => core.authorize({ caller, action, session }),
+    countRequest: () => access.countRequest(caller),
+    ...(access.isOpen ? {} : { watch: (session, onEnd) => access.watch(caller, session, onEnd) }),
     send: (text) => void writer.writeText(text),
     sendBytes: (messages) => void writer.write(messages),
     hasRoom: () => writer.hasRoom,
@@ -26,7 +26,7 @@ export async function openLuminePeer(core: ServerCore, writer: SocketWriter, ask
     },
     maxInboundLength: core.limits.maxInboundLength,
   });
-  await connection.open(readLuminePlace(asker.url.searchParams));
+  await connection.open(readLuminePlace(caller.url.searchParams));
   return {
     receive: (text) => connection.receive(text),
     receiveBinary: () => connection.receiveBinary(),

@@ -5,7 +5,7 @@ import { formatCursor, type Log, MemoryLog, type SessionInfo } from "../../log/i
 import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "../sockets/control-connection.ts";
-import { createEventsHandler, type EventsHandlerOptions } from "../doors/events-handler.ts";
+import { createEventsHandler, type EventsHandlerOptions } from "../endpoints/events-handler.ts";
 import { meterStream } from "./meter-stream.ts";
 
 const open: ControlConnection[] = [];
@@ -21,7 +21,7 @@ async function createLog(): Promise<Log> {
 
 const streams = (metrics: MetricsCollector) => metrics.summary().streams;
 
-async function createDoor(options: Partial<EventsHandlerOptions> = {}) {
+async function createEndpoint(options: Partial<EventsHandlerOptions> = {}) {
   const metrics = new MetricsCollector();
   const log = await createLog();
   const handler = createEventsHandler({ log, heartbeatMs: 0, meter: metrics, ...options });
@@ -63,7 +63,7 @@ describe("over HTTP", () => {
     ["?after=2&limit=3", { opened: 1, resumed: 0, gaps: 1 }],
     ["?after=2&limit=3&follow=1", { opened: 1, resumed: 1, gaps: 0 }],
   ])("tells %j for what it is", async (query, kinds) => {
-    const { ask, metrics } = await createDoor();
+    const { ask, metrics } = await createEndpoint();
     const text = await (await ask(query)).text();
     const frames = text.match(/^data: /gm)?.length;
     const bytes = countData(text);
@@ -72,7 +72,7 @@ describe("over HTTP", () => {
   });
 
   it("counts the last id of a browser as a resume", async () => {
-    const { ask, metrics, log } = await createDoor();
+    const { ask, metrics, log } = await createEndpoint();
     const info = await log.getSession("s");
     const cursor = formatCursor(info?.incarnation ?? "", 5);
     await (await ask("?after=1", { headers: { "last-event-id": cursor } })).text();
@@ -80,7 +80,7 @@ describe("over HTTP", () => {
   });
 
   it("tells what was there from what came", async () => {
-    const { ask, metrics, log } = await createDoor();
+    const { ask, metrics, log } = await createEndpoint();
     const response = await ask("?after=6&follow=1");
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const old = countData(new TextDecoder().decode((await reader.read()).value));
@@ -94,7 +94,7 @@ describe("over HTTP", () => {
   });
 
   it("counts one that came at the end of the log as replaying nothing", async () => {
-    const { ask, metrics, log } = await createDoor();
+    const { ask, metrics, log } = await createEndpoint();
     const response = await ask("?after=8&follow=1&limit=1");
     await using session = await openSession(log, "s");
     await session.record({ type: "custom", value: 1 });
@@ -103,7 +103,7 @@ describe("over HTTP", () => {
   });
 
   it("closes each stream once, however its reader goes", async () => {
-    const { ask, metrics } = await createDoor();
+    const { ask, metrics } = await createEndpoint();
     const gone = new AbortController();
     await ask("?follow=1", { signal: gone.signal });
     gone.abort();
@@ -118,14 +118,14 @@ describe("over HTTP", () => {
   });
 
   it("tells of those that are refused, and those that break", async () => {
-    const { ask, metrics } = await createDoor();
+    const { ask, metrics } = await createEndpoint();
     await ask("?after=99");
     await ask("?dialect=klingon");
     await ask("?after=x");
     expect(streams(metrics)).toMatchObject({ opened: 0, refused: 3 });
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
-    const long = await createDoor({ log, maxFrameBytes: 1100 });
+    const long = await createEndpoint({ log, maxFrameBytes: 1100 });
     await (await long.ask("?modes=values")).text();
     expect(streams(long.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1, end: 0 } });
     let reads = 0;
@@ -137,7 +137,7 @@ describe("over HTTP", () => {
       },
       peek: () => undefined,
     }));
-    const door = await createDoor({ log: broken });
+    const door = await createEndpoint({ log: broken });
     await expect((await door.ask("")).text()).rejects.toThrow("gone");
     expect(streams(door.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1 } });
   });
@@ -236,7 +236,7 @@ describe("a meter", () => {
       { openStream: () => ({ send: fail, close: fail }), refuseStream: fail, closeSlowReader: fail },
     ];
     for (const meter of meters) {
-      const { ask } = await createDoor({ meter, onError });
+      const { ask } = await createEndpoint({ meter, onError });
       expect((await (await ask("")).text()).match(/^data: /gm)).toHaveLength(8);
       expect((await ask("?after=99")).status).toBe(416);
     }
@@ -255,7 +255,7 @@ describe("a meter", () => {
       const onError = vi.fn(() => {
         throw new Error("nobody");
       });
-      const { ask } = await createDoor({ meter, onError });
+      const { ask } = await createEndpoint({ meter, onError });
       expect((await (await ask("")).text()).match(/^data: /gm)).toHaveLength(8);
       expect((await ask("?after=99")).status).toBe(416);
       await vi.waitFor(() => expect(onError.mock.calls.length).toBeGreaterThanOrEqual(3));
@@ -271,7 +271,7 @@ describe("a meter", () => {
     const bad = { ...worst, openStream: () => ({ send: fail, close: fail }) };
     const meter = joinStreamMeters(before, worst, bad, after);
     const onError = vi.fn();
-    const { ask } = await createDoor({ meter, onError });
+    const { ask } = await createEndpoint({ meter, onError });
     await (await ask("?after=6")).text();
     await ask("?after=99");
     expect(() => meter.closeSlowReader()).toThrow("meter");
@@ -283,7 +283,7 @@ describe("a meter", () => {
 
   it("can be made of several", async () => {
     const [one, two] = [new MetricsCollector(), new MetricsCollector()];
-    const { ask } = await createDoor({ meter: joinStreamMeters(one, two) });
+    const { ask } = await createEndpoint({ meter: joinStreamMeters(one, two) });
     await (await ask("?after=6")).text();
     await ask("?after=99");
     joinStreamMeters(one, two).closeSlowReader();

@@ -8,13 +8,13 @@
  * - Where it cannot be found out, it ends: not at the first failure, but before five seconds are over.
  */
 import { LoomError } from "../../../protocol/index.ts";
-import type { Asker } from "../../guard/authorize.ts";
+import type { Caller } from "../../guard/authorize.ts";
 import { accountOf, type Principal, USUAL_LIMITS } from "../principal.ts";
 
 /** What is looked at of whoever asks. */
-export type Holder = Pick<Asker, "principal" | "shares">;
+export type Holder = Pick<Caller, "principal" | "shares">;
 
-export interface LeasesOptions<H extends Holder = Asker> {
+export interface LeasesOptions<H extends Holder = Caller> {
   /** Whether what once was found would be found now. */
   readonly isGood: (principal: Principal) => boolean;
   /** Whether they may read this session now. True for one that is gone: whoever reads it finds out on their own. */
@@ -28,7 +28,7 @@ export interface LeasesOptions<H extends Holder = Asker> {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-export interface Leases<H extends Holder = Asker> {
+export interface Leases<H extends Holder = Caller> {
   /** Throws `unauthorized` for somebody who has shown nothing, and `too_many_streams`. What it gives ends the watch. */
   watch(holder: H, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
   /** Watched now. */
@@ -64,7 +64,7 @@ const MAX_BLIND = 3;
 
 const ignore = (): void => undefined;
 
-export function createLeases<H extends Holder = Asker>(options: LeasesOptions<H>): Leases<H> {
+export function createLeases<H extends Holder = Caller>(options: LeasesOptions<H>): Leases<H> {
   const {
     isGood,
     mayRead,

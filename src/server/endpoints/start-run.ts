@@ -7,10 +7,10 @@
 import { formatCursor } from "../../log/index.ts";
 import type { StartedRun, StartRun } from "../api/shapes.generated.ts";
 import { deriveRunId } from "../commands/derive-run-id.ts";
-import type { Asker } from "../guard/authorize.ts";
+import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfRunEvents } from "./addresses.ts";
-import { ask } from "./command-door.ts";
+import { ask } from "./command-endpoint.ts";
 import { findSession } from "./find-session.ts";
 
 export interface AskedRun {
@@ -22,10 +22,10 @@ export interface AskedRun {
 
 export async function startRun(
   core: ServerCore,
-  asker: Asker,
+  caller: Caller,
   { session, key, ...asked }: StartRun & Pick<AskedRun, "session" | "key">,
 ): Promise<AskedRun> {
-  const { result } = await ask(core, asker, { ...asked, type: "run", id: key, session });
+  const { result } = await ask(core, caller, { ...asked, type: "run", id: key, session });
   const { run_id: named } = result ?? {};
   return { session, key, run: typeof named === "string" ? named : (asked.run_id ?? deriveRunId(session, key)) };
 }

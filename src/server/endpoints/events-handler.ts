@@ -65,9 +65,9 @@ export function createEventsHandler(
       const url = new URL(request.url);
       const { method, headers } = request;
       const stranger = { method, headers, url, address: undefined, origin: url.origin };
-      const asker = { ...stranger, ...(await core.access.identify(stranger)) };
+      const caller = { ...stranger, ...(await core.access.identify(stranger)) };
       const path = cutBase(url.pathname, core.basePath);
-      const response = await app.fetch(request, { asker, path, node, requestId });
+      const response = await app.fetch(request, { caller, path, node, requestId });
       return setOnResponse(response, answerHeaders, node);
     } catch (error) {
       return setOnResponse(answerThrown(core, request, error, requestId), answerHeaders, node);

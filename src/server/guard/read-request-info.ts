@@ -2,7 +2,7 @@
  * Who asks, and by which name they have reached us: past the proxies that are trusted, and no further. It knows no rule
  * about who may.
  */
-import type { Stranger } from "./authorize.ts";
+import type { RequestInfo } from "./authorize.ts";
 import { type Proxies, readAddress } from "./read-proxies.ts";
 
 export interface Arrival {
@@ -15,14 +15,14 @@ export interface Arrival {
   readonly peer: string | undefined;
 }
 
-export interface KnownStranger extends Stranger {
+export interface CheckedRequestInfo extends RequestInfo {
   /** `host` of the connection itself, whatever a proxy says. */
   readonly directHost: string;
   /** As whoever asks has written it. */
   readonly host: string;
 }
 
-export function readAsker({ method = "GET", headers, url, peer }: Arrival, proxies: Proxies): KnownStranger {
+export function readRequestInfo({ method = "GET", headers, url, peer }: Arrival, proxies: Proxies): CheckedRequestInfo {
   const directHost = readHost(headers.get("host") ?? url.host, url.protocol.slice(0, -1));
   const { address, hops } = findAsker(headers, peer, proxies);
   const told = pickHop(headers.get("x-forwarded-proto"), hops)?.toLowerCase();

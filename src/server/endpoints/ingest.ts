@@ -46,7 +46,7 @@ export const ingestRun = defineOperation({
     const { id = "" } = call.params;
     const { body } = call.request;
     const gone = watchEnd(core, call);
-    const author = authorOf(core, call.asker);
+    const author = authorOf(core, call.caller);
     try {
       const ingested = await ingestStream({
         log: core.log,
@@ -81,11 +81,11 @@ async function attendWaiting({ log, runs }: ServerCore, sessionId: string): Prom
 /** Aborted when the sender is gone, or may no longer, or the server is about to stop, with what is to be told of it. */
 function watchEnd(
   { closing, access }: ServerCore,
-  { signal, asker }: ApiCall<"IngestQuery", "Nothing">,
+  { signal, caller }: ApiCall<"IngestQuery", "Nothing">,
 ): { readonly signal: AbortSignal; stop(): void } {
   const end = new AbortController();
   const onClosing = () => end.abort(new LoomError("shutting_down", "the server is about to stop"));
-  const release = access.watch(asker, undefined, (why) => end.abort(why));
+  const release = access.watch(caller, undefined, (why) => end.abort(why));
   const onGone = () => end.abort(new LoomError("stream_cut", "the sender is gone"));
   if (closing.aborted) onClosing();
   if (signal.aborted) onGone();

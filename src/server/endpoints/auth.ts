@@ -11,7 +11,7 @@ import { findReader } from "../auth/create-authorize.ts";
 import type { Principal } from "../auth/principal.ts";
 import { SCOPES } from "../auth/scopes.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
-import type { Asker } from "../guard/authorize.ts";
+import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { findSession } from "./find-session.ts";
 
@@ -25,7 +25,7 @@ const getAuth = defineOperation({
   summary: "Who asks, what they may do, and whether anybody is asked who they are",
   action: "public",
   answers: { 200: { about: "Who asks", shape: "Auth" } },
-  handle: (core, { asker }) => Response.json(describeAsker(core, asker), { headers: NO_STORE }),
+  handle: (core, { caller }) => Response.json(describeAsker(core, caller), { headers: NO_STORE }),
 });
 
 const signIn = defineOperation<"Nothing", "SignIn">({
@@ -38,24 +38,24 @@ const signIn = defineOperation<"Nothing", "SignIn">({
   body: "SignIn",
   action: "public",
   answers: { 200: { about: "Who asks from now on, and `Set-Cookie`", shape: "Auth" } },
-  async handle(core, { asker, body: { credential } }) {
-    assertOwnPage(asker);
+  async handle(core, { caller, body: { credential } }) {
+    assertOwnPage(caller);
     const desk = findDesk(core);
     const secret = credential.trim();
-    const principal = await desk.recognize(secret, asker);
+    const principal = await desk.recognize(secret, caller);
     const expiresAt = Math.min(Date.now() + desk.cookieMs, principal.expiresAt ?? Infinity);
     const options = { basePath: core.basePath, expiresAt };
     const headers = new Headers(NO_STORE);
     if (principal.kind === "share") {
       // Beside whoever is signed in: a link that is opened takes nothing away.
-      headers.append("set-cookie", writeShareCookie(asker, readShareId(principal), secret, options));
-      const answer = describeAsker(core, { ...asker, shares: [...asker.shares, principal] });
+      headers.append("set-cookie", writeShareCookie(caller, readShareId(principal), secret, options));
+      const answer = describeAsker(core, { ...caller, shares: [...caller.shares, principal] });
       return Response.json(withSession(answer, principal), { headers });
     }
     const cookie = desk.credentials.createCookie(principal, expiresAt);
-    forgetCookie(desk, asker);
-    headers.append("set-cookie", writeSessionCookie(asker, cookie.secret, options));
-    return Response.json(describeAsker(core, { ...asker, principal: { ...principal, expiresAt } }), { headers });
+    forgetCookie(desk, caller);
+    headers.append("set-cookie", writeSessionCookie(caller, cookie.secret, options));
+    return Response.json(describeAsker(core, { ...caller, principal: { ...principal, expiresAt } }), { headers });
   },
 });
 
@@ -67,13 +67,13 @@ const signOut = defineOperation({
   summary: "Makes the cookie of a browser worthless, and ends what was opened with it",
   action: "public",
   answers: { 204: { about: "Nobody is signed in; `Set-Cookie` takes the cookies back" } },
-  handle(core, { asker }) {
-    assertOwnPage(asker);
+  handle(core, { caller }) {
+    assertOwnPage(caller);
     const { desk } = core.access;
-    if (desk !== undefined) forgetCookie(desk, asker);
+    if (desk !== undefined) forgetCookie(desk, caller);
     // What the browser kept of what was seen goes, too; not its cookies, which those of other ports are among.
     const headers = new Headers({ ...NO_STORE, "clear-site-data": '"cache"' });
-    for (const cookie of clearCookies(asker, core)) headers.append("set-cookie", cookie);
+    for (const cookie of clearCookies(caller, core)) headers.append("set-cookie", cookie);
     return new Response(null, { status: 204, headers });
   },
 });
@@ -89,9 +89,9 @@ const createTicket = defineOperation<"Nothing", "CreateTicket">({
   isBodyRequired: false,
   action: "public",
   answers: { 201: { about: "The ticket", shape: "Ticket" } },
-  async handle(core, { asker, body: { session_id: session } }) {
+  async handle(core, { caller, body: { session_id: session } }) {
     const { credentials, ticketMs } = findDesk(core);
-    const principal = await findHolder(core, asker, session);
+    const principal = await findHolder(core, caller, session);
     const { secret, info } = credentials.createTicket(principal, { session, expiresAt: Date.now() + ticketMs });
     const ticket: Ticket = { ticket: secret, expires_at: info.expiresAt };
     return Response.json(ticket, { status: 201, headers: NO_STORE });
@@ -110,8 +110,8 @@ export function findDesk({ access }: Pick<ServerCore, "access">): AccessDesk {
 }
 
 /** What a cookie is worth only to our own page must not be set or taken by another. */
-function assertOwnPage(asker: Asker): void {
-  if (readPage(asker) !== "foreign") return;
+function assertOwnPage(caller: Caller): void {
+  if (readPage(caller) !== "foreign") return;
   throw new LoomError(
     "forbidden",
     "only this server's own page may sign in or out; others bring a token with each request",
@@ -119,23 +119,23 @@ function assertOwnPage(asker: Asker): void {
 }
 
 /** Also of one who signs in again: no cookie outlives its use. */
-function forgetCookie({ credentials }: AccessDesk, asker: Asker): void {
-  const { session } = readCookies(asker);
+function forgetCookie({ credentials }: AccessDesk, caller: Caller): void {
+  const { session } = readCookies(caller);
   if (session !== undefined) credentials.deleteCookie(session);
 }
 
 /** For whom a ticket is: a link's where only the link lets its session be read. Throws as reading it would. */
-async function findHolder(core: ServerCore, asker: Asker, session: string | undefined): Promise<Principal> {
-  const { principal, shares } = asker;
+async function findHolder(core: ServerCore, caller: Caller, session: string | undefined): Promise<Principal> {
+  const { principal, shares } = caller;
   if (session === undefined) {
     if (principal.kind !== "nobody") return principal;
     throw unauthorized(false);
   }
-  await core.authorize({ asker, action: "sessions.read", session });
+  await core.authorize({ caller, action: "sessions.read", session });
   return findReader({ principal, shares }, await findSession(core.log, session)) ?? principal;
 }
 
-function describeAsker({ access }: ServerCore, { principal, shares }: Asker): Auth {
+function describeAsker({ access }: ServerCore, { principal, shares }: Caller): Auth {
   const shared_session_ids = [...new Set(shares.flatMap(({ session }) => session?.id ?? []))];
   if (access.isOpen) return { mode: "open", signed_in: false, scopes: SCOPES, shared_session_ids };
   const { kind, name, owner, expiresAt } = principal;

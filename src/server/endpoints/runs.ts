@@ -2,12 +2,12 @@
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfRun } from "./addresses.ts";
-import { KEY_HEADER, readKey } from "./command-door.ts";
+import { KEY_HEADER, readKey } from "./command-endpoint.ts";
 import { cutPage, describeRun, readPage } from "./describe-session.ts";
 import { findRun, findSession } from "./find-session.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { describeStarted, startRun } from "./start-run.ts";
-import { assertView, PLACE_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-door.ts";
+import { assertView, PLACE_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-endpoint.ts";
 
 const ANSWERS = {
   200: {
@@ -54,8 +54,8 @@ const startAnywhere = defineOperation<"StreamView", "StartRun">({
   answers: ANSWERS,
   async handle(core, call) {
     const key = readKey(call.request);
-    const session = deriveSessionId(key, call.asker.principal.owner);
-    await core.authorize({ asker: call.asker, action: "runs.start", session });
+    const session = deriveSessionId(key, call.caller.principal.owner);
+    await core.authorize({ caller: call.caller, action: "runs.start", session });
     return start(core, call, session, key);
   },
 });
@@ -69,11 +69,11 @@ async function start(
   const framing = readFramingOrJson(call.request);
   const { dialect, modes } = call.query;
   if (framing !== "json") {
-    // Whose the session is was asked; that it may be read, where it is made only now, is a matter of the asker alone.
-    await core.authorize({ asker: call.asker, action: "sessions.read" });
+    // Whose the session is was asked; that it may be read, where it is made only now, is a matter of the caller alone.
+    await core.authorize({ caller: call.caller, action: "sessions.read" });
     await assertView(core, session, { dialect, modes }, call.request);
   }
-  const asked = await startRun(core, call.asker, { ...call.body, session, key });
+  const asked = await startRun(core, call.caller, { ...call.body, session, key });
   if (framing !== "json") return sendRun(core, call, asked, { dialect, modes }, framing);
   const started = await describeStarted(core, asked);
   const isOver = started.status !== "queued" && started.status !== "live";

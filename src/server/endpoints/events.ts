@@ -5,7 +5,7 @@
  */
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { findRun } from "./find-session.ts";
-import { isAllRead, PLACE_HEADERS, readFraming, readLastEventId, sendStream, STREAM_TYPES } from "./stream-door.ts";
+import { isAllRead, PLACE_HEADERS, readFraming, readLastEventId, sendStream, STREAM_TYPES } from "./stream-endpoint.ts";
 
 export const readEvents = defineOperation<"ReadEvents">({
   id: "readEvents",

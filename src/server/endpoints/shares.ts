@@ -21,7 +21,7 @@ const createShare = defineOperation<"Nothing", "CreateShare">({
   isBodyRequired: false,
   action: "sessions.share",
   answers: { 201: { about: "The link; its secret is told this once", shape: "NewShare" } },
-  async handle(core, { asker, params: { id = "" }, body: { expires_in_ms: lifetime } }) {
+  async handle(core, { caller, params: { id = "" }, body: { expires_in_ms: lifetime } }) {
     const { credentials } = findDesk(core);
     const { incarnation, owner } = await findSession(core.log, id);
     const expiresAt = lifetime === undefined ? undefined : Date.now() + lifetime;
@@ -29,11 +29,11 @@ const createShare = defineOperation<"Nothing", "CreateShare">({
       session: id,
       incarnation,
       owner,
-      maker: asker.principal.id,
+      maker: caller.principal.id,
       expiresAt,
     });
     // After the sign that browsers keep to themselves: no server, proxy or log sees it.
-    const url = `${asker.origin}${core.basePath}/#share=${secret}`;
+    const url = `${caller.origin}${core.basePath}/#share=${secret}`;
     const answer: NewShare = { ...describeShare(info), secret, url };
     return Response.json(answer, { status: 201, headers: NO_STORE });
   },

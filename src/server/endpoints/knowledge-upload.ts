@@ -41,7 +41,7 @@ export const addDocument = defineOperation<"AddDocument">({
     413: { about: "It is too large: `document_too_large`", shape: "Problem" },
     422: { about: "It cannot be read: `unreadable_document`", shape: "Problem" },
   },
-  async handle(core, { request, asker, query: { name, collection }, signal }) {
+  async handle(core, { request, caller, query: { name, collection }, signal }) {
     const uri = checkName(name);
     const format = chooseFormat(uri, request.headers);
     const { maxDocumentBytes: limit } = core.limits;
@@ -51,7 +51,7 @@ export const addDocument = defineOperation<"AddDocument">({
       try {
         const bytes = await readFile(core, request, signal);
         // It may have taken its time.
-        await core.authorize({ asker, action: "knowledge.write" });
+        await core.authorize({ caller, action: "knowledge.write" });
         return await base.addBytes({ uri, bytes, format, signal, ...(collection === undefined ? {} : { collection }) });
       } finally {
         release();

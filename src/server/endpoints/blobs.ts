@@ -33,7 +33,7 @@ export const putBlob = defineOperation<"PutBlob">({
     408: { about: "The sender was silent for too long: `request_timeout`", shape: "Problem" },
     413: { about: "It is too large: `blob_too_large`", shape: "Problem" },
   },
-  async handle(core, { request, asker, params, query, signal }) {
+  async handle(core, { request, caller, params, query, signal }) {
     const { id = "" } = params;
     const blobs = storeOf(core);
     const mediaType = request.headers.get("content-type") ?? "application/octet-stream";
@@ -43,10 +43,10 @@ export const putBlob = defineOperation<"PutBlob">({
     if (Number(request.headers.get("content-length") ?? 0) > maxBlobBytes)
       throw new LoomError("blob_too_large", `a blob may have ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
     const name = query.name ?? readFileName(request.headers.get("content-disposition"));
-    const { incarnation } = await makeOwn(core.log, authorOf(core, asker), id);
+    const { incarnation } = await makeOwn(core.log, authorOf(core, caller), id);
     // A session that is deleted meanwhile must not leave anything to the next of its name, nor one who lost their leave.
     const confirm = async (): Promise<void> => {
-      await core.authorize({ asker, action: "blobs.write", session: id });
+      await core.authorize({ caller, action: "blobs.write", session: id });
       if ((await core.log.getSession(id))?.incarnation !== incarnation)
         throw new LoomError("unknown_session", `session "${id}" was deleted`, { session_id: id });
     };
@@ -91,7 +91,7 @@ export const getBlob = defineOperation({
     304: { about: "It is what it was" },
     416: { about: "None of it is in the range" },
   },
-  async handle(core, { request, asker, params: { id = "", blob = "" } }) {
+  async handle(core, { request, caller, params: { id = "", blob = "" } }) {
     const blobs = storeOf(core);
     const info = await blobs.get(id, blob);
     if (info === undefined) throw unknownBlob(id, blob);
@@ -106,7 +106,7 @@ export const getBlob = defineOperation({
     if (!isRead) return serveBytes(file, asked, null);
     const { bytes } = await blobs.read(id, blob, asked.what === "part" ? asked : undefined);
     const { access } = core;
-    const body = access.isOpen ? bytes : leaseBody(bytes, (onEnd) => access.watch(asker, id, onEnd));
+    const body = access.isOpen ? bytes : leaseBody(bytes, (onEnd) => access.watch(caller, id, onEnd));
     return serveBytes(file, asked, body as ReadableStream<Uint8Array<ArrayBuffer>>);
   },
 });

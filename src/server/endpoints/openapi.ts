@@ -4,7 +4,7 @@ import { describeApi } from "../api/describe-api.ts";
 import type { ServerCore } from "../server-core.ts";
 
 /** The list is asked for late: this door is in it. */
-export function createOpenApiDoor(listOperations: () => readonly AnyOperation[]): AnyOperation {
+export function createOpenApiEndpoint(listOperations: () => readonly AnyOperation[]): AnyOperation {
   /** Anybody may ask for it, so it is written once for each server. */
   const texts = new WeakMap<ServerCore, string>();
   const write = (core: ServerCore): string => {

@@ -1,4 +1,4 @@
-/** Sessions and runs that are named in addresses: they are there, or the asker is told which is not. */
+/** Sessions and runs that are named in addresses: they are there, or the caller is told which is not. */
 import type { Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";

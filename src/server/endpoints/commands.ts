@@ -3,7 +3,7 @@ import { isCommand, readUp } from "../../protocol/control/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { actionOf } from "../commands/action-of.ts";
-import { answerCommand, KEY_HEADER, readKey } from "./command-door.ts";
+import { answerCommand, KEY_HEADER, readKey } from "./command-endpoint.ts";
 import { listApprovals } from "./list-approvals.ts";
 
 const ANSWERS = {
@@ -26,14 +26,14 @@ export const takeCommand = defineOperation<"Nothing", "ControlCommand">({
   action: "runs.start",
   isLate: true,
   answers: ANSWERS,
-  async handle(core, { asker, params: { id: session = "" }, body }) {
+  async handle(core, { caller, params: { id: session = "" }, body }) {
     const decoded = readUp(body);
     if (!decoded.ok) throw new LoomError("invalid_command", decoded.message);
     const { frame } = decoded;
     if (!isCommand(frame)) throw new LoomError("invalid_command", `${frame.type} is no command`);
     if (frame.session !== session) throw new LoomError("invalid_command", "`session` is another than the address says");
-    if (frame.type !== "run") await core.authorize({ asker, action: actionOf(frame.type), session });
-    return answerCommand(core, asker, frame);
+    if (frame.type !== "run") await core.authorize({ caller, action: actionOf(frame.type), session });
+    return answerCommand(core, caller, frame);
   },
 });
 
@@ -49,8 +49,8 @@ const cancelRun = defineOperation<"Nothing", "CancelRun">({
   isBodyRequired: false,
   action: "runs.control",
   answers: ANSWERS,
-  handle: (core, { request, asker, params: { id: session = "", run = "" }, body: { reason } }) =>
-    answerCommand(core, asker, {
+  handle: (core, { request, caller, params: { id: session = "", run = "" }, body: { reason } }) =>
+    answerCommand(core, caller, {
       type: "cancel",
       id: readKey(request),
       session,
@@ -82,8 +82,8 @@ const answerApproval = defineOperation<"Nothing", "AnswerApproval">({
   body: "AnswerApproval",
   action: "runs.approve",
   answers: ANSWERS,
-  handle: (core, { request, asker, params: { id: session = "", call = "" }, body }) =>
-    answerCommand(core, asker, { ...body, type: "approve", id: readKey(request), session, call_id: call }),
+  handle: (core, { request, caller, params: { id: session = "", call = "" }, body }) =>
+    answerCommand(core, caller, { ...body, type: "approve", id: readKey(request), session, call_id: call }),
 });
 
 const changeTodo = defineOperation<"Nothing", "ChangeTodo">({
@@ -97,8 +97,8 @@ const changeTodo = defineOperation<"Nothing", "ChangeTodo">({
   body: "ChangeTodo",
   action: "runs.control",
   answers: ANSWERS,
-  handle: (core, { request, asker, params: { id: session = "", list = "", item = "" }, body }) =>
-    answerCommand(core, asker, { ...body, type: "todo", id: readKey(request), session, list_id: list, item_id: item }),
+  handle: (core, { request, caller, params: { id: session = "", list = "", item = "" }, body }) =>
+    answerCommand(core, caller, { ...body, type: "todo", id: readKey(request), session, list_id: list, item_id: item }),
 });
 
 export const COMMAND_OPERATIONS: readonly AnyOperation[] = [

@@ -10,11 +10,11 @@ import { addressBlob } from "../blobs/address-blob.ts";
 import { inLine } from "../commands/carry-out.ts";
 import { type CommandAuthor, findOwn, makeOwn, mayTouch } from "../commands/command-author.ts";
 import { authorOf } from "../commands/commands-for.ts";
-import type { Asker } from "../guard/authorize.ts";
+import type { Caller } from "../guard/authorize.ts";
 import { leaseBody } from "../http/lease-body.ts";
 import type { ServerCore } from "../server-core.ts";
 import { addressOfSession } from "./addresses.ts";
-import { ask, KEY_HEADER, readKey } from "./command-door.ts";
+import { ask, KEY_HEADER, readKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
 import { forkOnce, goesOn, hasPlace } from "./fork-once.ts";
@@ -40,10 +40,10 @@ const createSession = defineOperation<"Nothing", "CreateSession">({
     200: { about: "It was there already, and is as it was", shape: "Session" },
     201: { about: "It was made", shape: "Session" },
   },
-  async handle(core, { request, asker, body: { session_id: session = makeId(request, asker), title } }) {
-    await core.authorize({ asker, action: "sessions.create", session });
+  async handle(core, { request, caller, body: { session_id: session = makeId(request, caller), title } }) {
+    await core.authorize({ caller, action: "sessions.create", session });
     const isThere = (await core.log.getSession(session)) !== undefined;
-    const info = await makeOwn(core.log, authorOf(core, asker), session, title === undefined ? {} : { title });
+    const info = await makeOwn(core.log, authorOf(core, caller), session, title === undefined ? {} : { title });
     const headers = { location: addressOfSession(core, session) };
     return Response.json(describeSession(info), { status: isThere ? 200 : 201, headers });
   },
@@ -58,11 +58,11 @@ const listSessions = defineOperation<"ListSessions">({
   query: "ListSessions",
   action: "sessions.list",
   answers: { 200: { about: "The sessions", shape: "SessionList" } },
-  async handle(core, { asker, query }) {
+  async handle(core, { caller, query }) {
     const { log } = core;
     const { limit, ...place } = readPage(query);
     const { q = "" } = query;
-    const { owner, isAdmin } = authorOf(core, asker);
+    const { owner, isAdmin } = authorOf(core, caller);
     const asked = { ...place, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
     const found: readonly (SessionInfo | FoundSession)[] =
       q.trim() === "" ? await log.listSessions(asked) : await log.searchSessions({ ...asked, query: q });
@@ -117,10 +117,10 @@ const renameSession = defineOperation<"Nothing", "RenameSession">({
   body: "RenameSession",
   action: "sessions.write",
   answers: { 200: { about: "The session", shape: "Session" } },
-  async handle(core, { asker, params: { id = "" }, body: { title } }) {
+  async handle(core, { caller, params: { id = "" }, body: { title } }) {
     const { log } = core;
     const renamed = await inLine(log, id, async () => {
-      await findOwn(log, authorOf(core, asker), id);
+      await findOwn(log, authorOf(core, caller), id);
       return log.renameSession(id, title);
     });
     return Response.json(describeSession(renamed));
@@ -136,13 +136,13 @@ const deleteSession = defineOperation({
   params: ID,
   action: "sessions.delete",
   answers: { 204: { about: "There is no such session any more" } },
-  async handle(core, { asker, params: { id = "" } }) {
+  async handle(core, { caller, params: { id = "" } }) {
     const { log, blobs } = core;
-    if ((await log.getSession(id)) !== undefined) await stopRuns(core, asker, id);
+    if ((await log.getSession(id)) !== undefined) await stopRuns(core, caller, id);
     const wasThere = await inLine(log, id, async () => {
       const info = await log.getSession(id);
       // It may have become another's since leave was asked for.
-      if (info !== undefined && !mayTouch(authorOf(core, asker), info)) throw unknownSession(id);
+      if (info !== undefined && !mayTouch(authorOf(core, caller), info)) throw unknownSession(id);
       // Before the session: whoever is cut off here can ask again, and the next of its name, whosever, finds none of it.
       await blobs?.deleteSession(id);
       return log.deleteSession(id);
@@ -158,7 +158,7 @@ const deleteSession = defineOperation({
  * A run that is told to stop lets go of its model and its tools; one that is only deleted learns of it when it next
  * writes. Whoever holds the session and does not answer in time is fenced by the deletion.
  */
-async function stopRuns(core: ServerCore, asker: Asker, session: string): Promise<void> {
+async function stopRuns(core: ServerCore, caller: Caller, session: string): Promise<void> {
   const { log } = core;
   const waiting = await log.listPending(session, log.limits.maxPendingCommands);
   // What waits first, so that nothing begins when the live one ends.
@@ -171,7 +171,7 @@ async function stopRuns(core: ServerCore, asker: Asker, session: string): Promis
     [...queued, ...live.map(({ runId }) => runId)].map(async (run_id) => {
       try {
         const id = randomUUID();
-        await ask(core, asker, { type: "cancel", id, session, run_id, reason: "the session is deleted" });
+        await ask(core, caller, { type: "cancel", id, session, run_id, reason: "the session is deleted" });
       } catch (error) {
         // It goes all the same.
         if (!isLoomError(error)) throw error;
@@ -194,14 +194,14 @@ const fork = defineOperation<"Nothing", "ForkSession">({
     200: { about: "It was made before, by this key, at this place; it is as it is now", shape: "ForkedSession" },
     201: { about: "The new session", shape: "ForkedSession" },
   },
-  async handle(core, { request, asker, params: { id = "" }, body }) {
+  async handle(core, { request, caller, params: { id = "" }, body }) {
     // Where a copy of all parts from the old session follows from nothing but its name.
     const kind = hasPlace(body) ? "fork" : "copy";
-    const author = authorOf(core, asker);
+    const author = authorOf(core, caller);
     const to = body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readKey(request)]), author.owner);
-    await core.authorize({ asker, action: "sessions.create", session: to });
+    await core.authorize({ caller, action: "sessions.create", session: to });
     assertName("session", to);
-    if (goesOn(body)) await authorizeGoingOn(core, asker, id, to);
+    if (goesOn(body)) await authorizeGoingOn(core, caller, id, to);
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
     const [old, own] = [id, to].map((sessionId) => addressBlob(core, { sessionId, blobId: "" })) as [string, string];
     const moveImage = (url: string): string => (url.startsWith(old) ? own + url.slice(old.length) : url);
@@ -227,11 +227,11 @@ const fork = defineOperation<"Nothing", "ForkSession">({
  * A run that goes on is a run that is begun. It has the rights it had, and whoever began it pays: those who have fewer,
  * or may only read it, must not have it go on.
  */
-async function authorizeGoingOn(core: ServerCore, asker: Asker, from: string, to: string): Promise<void> {
-  await core.authorize({ asker, action: "runs.start", session: to });
-  if (!mayTouch(authorOf(core, asker), await findSession(core.log, from)))
+async function authorizeGoingOn(core: ServerCore, caller: Caller, from: string, to: string): Promise<void> {
+  await core.authorize({ caller, action: "runs.start", session: to });
+  if (!mayTouch(authorOf(core, caller), await findSession(core.log, from)))
     throw new LoomError("forbidden", "a session that is only shared can be copied; no run of it can go on");
-  if (asker.principal.tools !== undefined)
+  if (caller.principal.tools !== undefined)
     throw new LoomError(
       "forbidden",
       "a credential with rules for tools cannot have a run go on that another began: fork before a run instead",
@@ -280,7 +280,7 @@ const exportOne = defineOperation({
   params: ID,
   action: "sessions.read",
   answers: { 200: { about: "The records", mediaTypes: ["application/x-ndjson"] } },
-  async handle({ log, access }, { asker, params: { id = "" } }) {
+  async handle({ log, access }, { caller, params: { id = "" } }) {
     const { lastId, firstId } = await findSession(log, id);
     const pages = lastId < firstId ? undefined : exportSession(log, id);
     const encoder = new TextEncoder();
@@ -293,7 +293,7 @@ const exportOne = defineOperation({
       },
       cancel: async () => void (await pages?.return()),
     });
-    return new Response(access.isOpen ? body : leaseBody(body, (onEnd) => access.watch(asker, id, onEnd)), {
+    return new Response(access.isOpen ? body : leaseBody(body, (onEnd) => access.watch(caller, id, onEnd)), {
       headers: {
         "content-type": "application/x-ndjson",
         "cache-control": "no-store",
@@ -304,7 +304,7 @@ const exportOne = defineOperation({
 });
 
 /** Asked again with the same key, it is the same session that is meant. */
-function makeId(request: Request, { principal }: Asker): string {
+function makeId(request: Request, { principal }: Caller): string {
   return deriveSessionId(readKey(request), principal.owner);
 }
 

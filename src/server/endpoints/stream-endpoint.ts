@@ -1,5 +1,5 @@
 /**
- * How doors over HTTP send a session's frames: a reader from the streams of the server, written as the asker's `Accept`
+ * How doors over HTTP send a session's frames: a reader from the streams of the server, written as the caller's `Accept`
  * has it. What goes wrong before the first byte is thrown, and so becomes an answer with a code.
  */
 import { assertCursorOf } from "../../log/cursor.ts";
@@ -16,7 +16,7 @@ import type { AskedRun } from "./start-run.ts";
 
 type Framing = "sse" | "ndjson";
 /** What a stream needs of a call, whatever its query and body are. */
-type StreamCall = Pick<ApiCall<"Nothing", "Nothing">, "request" | "asker" | "node" | "signal">;
+type StreamCall = Pick<ApiCall<"Nothing", "Nothing">, "request" | "caller" | "node" | "signal">;
 
 export const STREAM_TYPES: readonly string[] = ["text/event-stream", "application/x-ndjson"];
 
@@ -55,13 +55,13 @@ interface SendOptions {
 /** It breaks off when leave to read the session ends: whoever comes back is told why. */
 export async function sendStream(
   core: ServerCore,
-  { asker, node, signal }: Omit<StreamCall, "request">,
+  { caller, node, signal }: Omit<StreamCall, "request">,
   session: string,
   asked: Omit<ReadRequest, "transport" | "signal" | "lease">,
   { framing, headers = {} }: SendOptions,
 ): Promise<Response> {
   const { access } = core;
-  const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(asker, session, onEnd);
+  const lease: ReadRequest["lease"] = access.isOpen ? undefined : (onEnd) => access.watch(caller, session, onEnd);
   const reader = await core.streams.open(session, { ...asked, transport: "http", signal, lease });
   // Nobody is left to read this.
   if (reader === undefined) return new Response(null, { status: 499 });

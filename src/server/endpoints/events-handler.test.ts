@@ -11,7 +11,7 @@ async function createLog(): Promise<Log> {
   return log;
 }
 
-async function createDoor(options: Partial<EventsHandlerOptions> = {}) {
+async function createEndpoint(options: Partial<EventsHandlerOptions> = {}) {
   const handler = createEventsHandler({ log: await createLog(), heartbeatMs: 0, ...options });
   return (path: string, init?: RequestInit): Promise<Response> => handler(new Request(`http://loom.test${path}`, init));
 }
@@ -44,7 +44,7 @@ describe("events", () => {
     ["?after=8", []],
     ["?follow=0&after=7", [8]],
   ])("gives %j in both framings", async (query, ids) => {
-    const door = await createDoor();
+    const door = await createEndpoint();
     const sse = await door(`/v1/sessions/s/events${query}`);
     expect(sse.headers.get("content-type")).toBe("text/event-stream");
     expect(await readIds(sse)).toEqual(ids);
@@ -54,7 +54,7 @@ describe("events", () => {
   });
 
   it("goes on after the id of the last event a reader had", async () => {
-    const door = await createDoor();
+    const door = await createEndpoint();
     const text = await (await door("/v1/sessions/s/events?limit=3")).text();
     const id = /.*^id: (\S+)$/ms.exec(text)?.[1] as string;
     const rest = await door("/v1/sessions/s/events", { headers: { "last-event-id": id } });
@@ -72,7 +72,7 @@ describe("events", () => {
       const log = new MemoryLog();
       await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
       const onError = vi.fn();
-      const door = await createDoor({ log, onError, maxFrameBytes: 1100 });
+      const door = await createEndpoint({ log, onError, maxFrameBytes: 1100 });
       const first = await door("/v1/sessions/s/events?modes=values", init);
       expect(first.status).toBe(200);
       const bytes = new Uint8Array(await first.arrayBuffer());
@@ -94,7 +94,7 @@ describe("events", () => {
   it("sends states that were put together in chunks, however many a page makes", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 300, list: ["x".repeat(20_000)] }));
-    const door = await createDoor({ log });
+    const door = await createEndpoint({ log });
     const response = await door("/v1/sessions/s/events?modes=all");
     let [largest, sum] = [0, 0];
     for await (const chunk of response.body ?? []) {
@@ -117,7 +117,7 @@ describe("events", () => {
     ["/v1/sessions/s/nothing", 404, "not_found"],
     ["/elsewhere", 404, "not_found"],
   ])("refuses %s with %i %s", async (path, status, code) => {
-    const response = await (await createDoor())(path);
+    const response = await (await createEndpoint())(path);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ code });
   });
@@ -129,9 +129,9 @@ describe("events", () => {
         return real.getSession(id);
       },
     }));
-    const response = await (await createDoor({ log }))("/v1/sessions/s/events?after=99&follow=1");
+    const response = await (await createEndpoint({ log }))("/v1/sessions/s/events?after=99&follow=1");
     expect(response.status).toBe(416);
-    expect((await (await createDoor({ log }))("/v1/sessions/s/events?after=8&skip=1&follow=1")).status).toBe(416);
+    expect((await (await createEndpoint({ log }))("/v1/sessions/s/events?after=8&skip=1&follow=1")).status).toBe(416);
   });
 
   it("breaks the connection when something goes wrong on the way", async () => {
@@ -144,7 +144,7 @@ describe("events", () => {
     });
     await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
     const onError = vi.fn();
-    const response = await (await createDoor({ log, onError }))("/v1/sessions/s/events");
+    const response = await (await createEndpoint({ log, onError }))("/v1/sessions/s/events");
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow("the disk is gone");
     expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: "the disk is gone" }));
@@ -152,7 +152,7 @@ describe("events", () => {
 
   it("tells the cursor of its beginning, from which frames can be counted", async () => {
     const log = await createLog();
-    const door = await createDoor({ log });
+    const door = await createEndpoint({ log });
     const cursorOf = async (query: string) => (await door(`/v1/sessions/s/events${query}`)).headers.get("loom-cursor");
     const start = (await cursorOf("")) as string;
     expect(start).toMatch(/^\d+\.[\w-]{8}\.0$/);
@@ -186,7 +186,7 @@ describe("events", () => {
         };
       },
     }));
-    const door = await createDoor({ log });
+    const door = await createEndpoint({ log });
     for (const query of ["?follow=1", "?follow=1&after=8", "?follow=1&limit=0", "?follow=1&limit=2"]) {
       const response = await door(`/v1/sessions/s/events${query}`);
       await new Promise((resolve) => setImmediate(resolve));
@@ -199,7 +199,7 @@ describe("events", () => {
     vi.useFakeTimers();
     try {
       const log = await createLog();
-      const door = await createDoor({ log, heartbeatMs: 1000 });
+      const door = await createEndpoint({ log, heartbeatMs: 1000 });
       const session = await openSession(log, "s");
       const response = await door("/v1/sessions/s/events?follow=1&after=8");
       const times: number[] = [];
@@ -222,7 +222,7 @@ describe("events", () => {
   });
 
   it("gives a sign of life while it waits, and stops when nobody listens", async () => {
-    const door = await createDoor({ heartbeatMs: 5 });
+    const door = await createEndpoint({ heartbeatMs: 5 });
     const response = await door("/v1/sessions/s/events?follow=1&after=8");
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const { value } = await reader.read();
@@ -231,7 +231,7 @@ describe("events", () => {
   });
 
   it("stands under any address", async () => {
-    const door = await createDoor({ base: "/api/loom" });
+    const door = await createEndpoint({ base: "/api/loom" });
     expect((await door("/api/loom/v1/sessions/s/events?after=8")).status).toBe(200);
     expect((await door("/v1/sessions/s/events")).status).toBe(404);
   });
@@ -245,7 +245,7 @@ describe("commands", () => {
   });
 
   it("are answered as on a socket", async () => {
-    const door = await createDoor();
+    const door = await createEndpoint();
     const command = { type: "cancel", id: "c1", session: "s", run_id: "run-1" };
     const done = await door("/v1/sessions/s/commands", post(command));
     expect([done.status, await done.json()]).toEqual([200, { type: "ack", id: "c1", result: { effect: false } }]);
@@ -263,12 +263,12 @@ describe("commands", () => {
     [{ type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true }, 404, "unknown_todo"],
     ["x".repeat(70_000), 413, "body_too_large"],
   ])("refuses a bad one", async (body, status, code) => {
-    const response = await (await createDoor())("/v1/sessions/s/commands", post(body));
+    const response = await (await createEndpoint())("/v1/sessions/s/commands", post(body));
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
   });
 
   it("takes the right method alone", async () => {
-    const door = await createDoor();
+    const door = await createEndpoint();
     expect((await door("/v1/sessions/s/commands")).headers.get("allow")).toBe("POST, OPTIONS");
     expect((await door("/v1/sessions/s/events", { method: "DELETE" })).status).toBe(405);
   });

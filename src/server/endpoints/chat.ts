@@ -8,11 +8,11 @@ import { parseCursor } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../server-core.ts";
-import { KEY_HEADER, readKey } from "./command-door.ts";
+import { KEY_HEADER, readKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
 import { startRun } from "./start-run.ts";
-import { isAllRead, PLACE_HEADERS, readLastEventId, sendRun, sendStream } from "./stream-door.ts";
+import { isAllRead, PLACE_HEADERS, readLastEventId, sendRun, sendStream } from "./stream-endpoint.ts";
 
 const ANSWER = { about: "The messages of 003, to `session_end`", mediaTypes: ["text/event-stream"] } as const;
 const DIALECT = "engine";
@@ -35,18 +35,18 @@ const chat = defineOperation<"Nothing", "Chat">({
     if (cursor !== undefined) {
       if (session_id === undefined)
         throw new LoomError("invalid_request", "to go on after `Last-Event-ID`, `session_id` is needed");
-      await core.authorize({ asker: call.asker, action: "sessions.read", session: session_id });
+      await core.authorize({ caller: call.caller, action: "sessions.read", session: session_id });
       return goOn(core, call, session_id, cursor);
     }
     if (content === undefined) throw new LoomError("invalid_request", "`content` is missing");
     if (content.trim() === "") throw new LoomError("invalid_command", "`content` is empty");
     const key = readKey(call.request);
-    const session = session_id ?? deriveSessionId(key, call.asker.principal.owner);
-    await core.authorize({ asker: call.asker, action: "runs.start", session });
-    // The session may be made only now: that it may be read is a matter of the asker alone.
-    await core.authorize({ asker: call.asker, action: "sessions.read" });
+    const session = session_id ?? deriveSessionId(key, call.caller.principal.owner);
+    await core.authorize({ caller: call.caller, action: "runs.start", session });
+    // The session may be made only now: that it may be read is a matter of the caller alone.
+    await core.authorize({ caller: call.caller, action: "sessions.read" });
     const named = agent === undefined ? {} : { agent };
-    const asked = await startRun(core, call.asker, { session, key, message: content, ...named });
+    const asked = await startRun(core, call.caller, { session, key, message: content, ...named });
     return sendRun(core, call, asked, { dialect: DIALECT }, "sse");
   },
 });
@@ -63,7 +63,7 @@ const chatAgain = defineOperation<"ChatPlace">({
   answers: { 200: ANSWER, 204: { about: "There is nothing more to come: an EventSource stops asking" } },
   async handle(core, call) {
     const { session_id: session, run: named } = call.query;
-    await core.authorize({ asker: call.asker, action: "sessions.read", session });
+    await core.authorize({ caller: call.caller, action: "sessions.read", session });
     const cursor = readLastEventId(call.request);
     if (cursor !== undefined) {
       const run = named ?? (await findRunAt(core, session, cursor));
@@ -84,7 +84,7 @@ async function goOn(core: ServerCore, call: ApiCall<"Nothing", "Chat">, session:
 
 function sendRest(
   core: ServerCore,
-  call: Pick<ApiCall<"Nothing", "Nothing">, "asker" | "node" | "signal">,
+  call: Pick<ApiCall<"Nothing", "Nothing">, "caller" | "node" | "signal">,
   session: string,
   run: string,
   after: string | undefined,

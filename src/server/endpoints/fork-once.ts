@@ -26,7 +26,7 @@ export interface ForkRequest {
   readonly from: string;
   readonly to: string;
   readonly asked: ForkSession;
-  /** The asker has a key, and may ask again. */
+  /** The caller has a key, and may ask again. */
   readonly isKeyed: boolean;
   /** Whose the new session is. */
   readonly owner: string;
@@ -91,7 +91,7 @@ async function findFork(log: Log, from: string, to: string, asked: ForkSession):
 
 /**
  * The session, if it parts from the old one before this run. One that shares nothing is known by its name alone, which
- * follows from the key; where the asker chose the name, it is another's as soon as something was said there.
+ * follows from the key; where the caller chose the name, it is another's as soon as something was said there.
  */
 async function findForkBefore(
   log: Log,
@@ -108,7 +108,7 @@ async function findForkBefore(
 }
 
 /**
- * The session, if it is a copy of the old one. A name that follows from the key is nobody else's. Under one that the asker
+ * The session, if it is a copy of the old one. A name that follows from the key is nobody else's. Under one that the caller
  * chose it is known by the newest run that both have, which ended before they parted; an empty one as long as there is
  * nothing to copy.
  */
